@@ -106,6 +106,10 @@ impl Buckets {
         let mut entries = self.entries.lock();
         let (tokens, may_wait) = (i64::from(tokens), may_wait && now >= entries.backoff_until);
         let (slot, entry) = self.entry(&mut entries, key, rate, now);
+        // Tokens that are set aside belong to others.
+        if entry.reserved > 0 && i64::from(entry.remaining(now)) < entry.reserved + tokens {
+            return Taken::Refused { wait: rate.wait(entry.full_at, now, entry.reserved + tokens - entry.prefetched) };
+        }
         let taken = match self.shared {
             false => entry.take_local(tokens, now),
             true => entry.take_shared(tokens, now, i64::from(self.nodes()), may_wait),
@@ -126,12 +130,7 @@ impl Buckets {
     pub(crate) fn charge(&self, key: Key, rate: &Rate, now: i64) {
         let mut entries = self.entries.lock();
         let (slot, entry) = self.entry(&mut entries, key, rate, now);
-        match self.shared {
-            false => drop(entry.take_local(1, now)),
-            true if entry.prefetched > 0 => entry.spend_prefetched(1, now),
-            true if rate.free(entry.full_at, now) > 0 => entry.spend_credit(1, now),
-            true => {}
-        }
+        entry.charge(self.shared, now);
         entries.enqueue(slot);
     }
 
@@ -145,6 +144,15 @@ impl Buckets {
         }
         entry.reserved += 1;
         Ok(slot)
+    }
+
+    /// Takes a token that was set aside. Nobody can take or reserve it in between.
+    pub(crate) fn spend(&self, slot: Key, rate: &Rate, now: i64) {
+        let mut entries = self.entries.lock();
+        let (slot, entry) = self.entry(&mut entries, slot, rate, now);
+        entry.reserved = (entry.reserved - 1).max(0);
+        entry.charge(self.shared, now);
+        entries.enqueue(slot);
     }
 
     /// Returns a token that was set aside to its bucket.
@@ -308,6 +316,16 @@ impl Entry {
         let of_share = longest.max(rate.step().saturating_mul(i64::from(nodes)));
         self.full_at = self.full_at.min(now.saturating_add(longest));
         self.share_full_at = self.share_full_at.min(now.saturating_add(of_share));
+    }
+
+    /// Takes a token if there is one.
+    fn charge(&mut self, shared: bool, now: i64) {
+        match shared {
+            false => drop(self.take_local(1, now)),
+            true if self.prefetched > 0 => self.spend_prefetched(1, now),
+            true if self.rate.free(self.full_at, now) > 0 => self.spend_credit(1, now),
+            true => {}
+        }
     }
 
     fn take_local(&mut self, tokens: i64, now: i64) -> Taken {

@@ -39,9 +39,9 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         let buckets = self.limits.inner.tables.of(self.limit);
-        buckets.release(self.slot);
-        if !self.is_free {
-            buckets.charge(self.slot, &self.rate, self.limits.now());
+        match self.is_free {
+            true => buckets.release(self.slot),
+            false => buckets.spend(self.slot, &self.rate, self.limits.now()),
         }
     }
 }

@@ -1,7 +1,10 @@
 //! Which events cost a token of which rate limit. Front ends report events here and word the refusal; they know no rates.
 
+use std::sync::Arc;
+
 use chancery_domain::{AccountId, ResellerId};
 use chancery_overload::{Decision, Limit, RateLimits, Reservation, client_network};
+use parking_lot::Mutex;
 
 use crate::caller::Origin;
 use crate::error::ServiceError;
@@ -74,23 +77,37 @@ impl RateRules {
         self.take(Limit::NewOrdersPerAccount, &account.to_string()).await.map(drop)
     }
 
-    /// Refuses an order of an account that has ordered too often; takes nothing.
-    pub(crate) fn check_new_order(&self, account: AccountId) -> Result<(), ServiceError> {
-        match self.limits.refusal(Limit::NewOrdersPerAccount, &account.to_string()) {
-            Some(refusal) => Err(ServiceError::RateLimited(refusal)),
-            None => Ok(()),
-        }
-    }
-
-    /// An order was created through the reseller API.
-    pub(crate) fn charge_new_order(&self, account: AccountId) {
-        self.limits.charge(Limit::NewOrdersPerAccount, &account.to_string());
+    /// Sets a token of an account aside for an order through the reseller API, or refuses the order.
+    pub(crate) fn reserve_new_order(&self, account: AccountId, token: &OrderToken) -> Result<(), ServiceError> {
+        token.release();
+        let reserved = self.limits.reserve(Limit::NewOrdersPerAccount, &account.to_string());
+        *token.0.lock() = reserved.map_err(ServiceError::RateLimited)?;
+        Ok(())
     }
 
     async fn take(&self, limit: Limit, key: &str) -> Result<Option<Decision>, ServiceError> {
         match self.limits.take(limit, key).await {
             Some(decision) if !decision.allowed() => Err(ServiceError::RateLimited(decision)),
             decision => Ok(decision),
+        }
+    }
+}
+
+/// The token of an order that is being created, by a transaction that may run more than once. If the client hangs up, the token
+/// is taken when the transaction has ended.
+#[derive(Clone, Default)]
+pub(crate) struct OrderToken(Arc<Mutex<Option<Reservation>>>);
+
+impl OrderToken {
+    /// Takes the token: the order was created.
+    pub(crate) fn spend(&self) {
+        drop(self.0.lock().take());
+    }
+
+    /// Returns the token: the order was refused, or its transaction runs again.
+    pub(crate) fn release(&self) {
+        if let Some(token) = self.0.lock().take() {
+            token.release();
         }
     }
 }

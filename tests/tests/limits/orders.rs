@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chancery_overload::{Limit, Rate};
 use chancery_testkit::TestStore;
-use chancery_tests::{AcmeClient, Reply, World, csr, identifiers, lookup};
+use chancery_tests::{AcmeClient, Reply, World, at_once, count, csr, identifiers, lookup};
 use serde_json::json;
 
 use crate::common::{from, hourly, limited, number, worlds};
@@ -48,6 +48,26 @@ async fn the_order_rate_of_an_account_holds_at_both_front_ends_together() {
         tenant.make_order(&lookup(&other), &["other.test"]).await;
         world.advance(Duration::from_secs(900));
         order(&client, "later.test").await.expect(201);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn orders_at_the_same_instant_do_not_exceed_the_rate_of_their_account() {
+    for world in worlds(&limited(&[(Limit::NewOrdersPerAccount, hourly(5))])).await {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        let body = json!({"account_lookup": account, "csr": csr(&["a.test"])});
+        let order = |_| {
+            let (tenant, body) = (tenant.clone(), body.clone());
+            async move { tenant.post("/v1/order", body).await }
+        };
+        let replies = at_once(40, order).await;
+        assert_eq!((count(&replies, 201), count(&replies, 429)), (5, 35));
+        // An order that was refused returns its token.
+        world.advance(Duration::from_secs(720));
+        let refused = json!({"account_lookup": account, "csr": csr(&["a.test"]), "profile": "none"});
+        assert_eq!(tenant.post("/v1/order", refused).await.status, 400);
+        tenant.make_order(&account, &["a.test"]).await;
     }
 }
 

@@ -25,6 +25,7 @@ use crate::once::{Once, Outcome};
 use crate::open_orders::require_room;
 use crate::operator::latest_end;
 use crate::policies::{Decision, EffectivePolicies, PolicyEvaluation, Subject, require_none};
+use crate::rate_rules::OrderToken;
 use crate::refused::{Asked, Refused};
 use crate::telling::{self, About};
 
@@ -60,16 +61,21 @@ impl Orders {
         let evaluated = checked.clone();
         let evaluation = PolicyEvaluation::new(subject, move |policies| evaluated.evaluate(policies));
         let refused = Refused::default();
-        let noted = refused.clone();
+        let token = OrderToken::default();
+        let (noted, reserved) = (refused.clone(), token.clone());
         let unit = move |tx: &mut Tx<'_>, decision: &Decision<Objections>| {
-            let mut create = |tx: &mut Tx<'_>| create(&kernel, tx, &by, &new, &checked, decision, &noted);
-            kernel.do_once(tx, by.reseller, once.as_ref(), &mut create)
+            let mut create = |tx: &mut Tx<'_>| create(&kernel, tx, &by, (&new, &reserved), &checked, decision, &noted);
+            let created = kernel.do_once(tx, by.reseller, once.as_ref(), &mut create);
+            created.inspect_err(|_| reserved.release())
         };
         match self.kernel.write_decided(caller.reseller, &evaluation, unit).await {
-            Err(error) => Err(refused.answer(&self.kernel, caller, About::Nothing, "order", error).await),
+            Err(error) => {
+                token.release();
+                Err(refused.answer(&self.kernel, caller, About::Nothing, "order", error).await)
+            }
             Ok(created) => {
+                token.spend();
                 if let Outcome::Fresh(details) = &created {
-                    self.kernel.rates.charge_new_order(details.order.account);
                     telling::created(&details.order);
                 }
                 Ok(created)
@@ -169,7 +175,7 @@ fn create(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     caller: &Caller,
-    new: &NewOrder,
+    (new, token): (&NewOrder, &OrderToken),
     checked: &Checked,
     decision: &Decision<Objections>,
     refused: &Refused,
@@ -177,7 +183,7 @@ fn create(
     let (now, settings) = (kernel.now(), &kernel.settings);
     let Orderer { account, credential } = account_for_order(tx, caller, &new.account)?;
     account.require_active()?;
-    kernel.rates.check_new_order(account.id)?;
+    kernel.rates.reserve_new_order(account.id, token)?;
     let name = new.profile.as_ref().unwrap_or(&settings.default_profile);
     let Ok(profile) = rules::profile(settings, name) else {
         return Err(ServiceError::Invalid(csr::unjudgeable(settings, Some(name), &new.csr)));
