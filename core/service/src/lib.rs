@@ -74,7 +74,7 @@ pub use authorizations::{AuthorizationDetails, Authorizations, ChallengeDetails,
 pub use ca_key::{CaKeys, KeyHome, KeyPlace};
 pub use caa::{CaaAnswer, CaaAsker, WebAnswer};
 pub use caller::{Actor, Caller, Origin};
-pub use cascades::Cascades;
+pub use cascades::{CascadeRun, Cascades};
 pub use certificates::{CertificateDetails, Certificates, Download, Revoked};
 pub use chains::{Chain, Chains};
 pub use chancery_store::{

@@ -6,6 +6,7 @@
 //! to repeat.
 
 mod caa;
+mod cascading;
 mod corroboration;
 mod courier;
 mod held;
@@ -45,7 +46,7 @@ const VALIDATING: usize = MAX_IN_FLIGHT;
 const ISSUING: usize = 256;
 /// Certificates that logs are shown at a time; while they are, others are issued in their places.
 const SHOWING: usize = 128;
-/// Cascades at a time. Each waits for the database most of the time, one batch after the other.
+/// Batches of cascades at a time. After each batch its place goes to the next reseller that waits.
 const CASCADING: usize = 4;
 /// Jobs whose reseller is looked up at a time.
 const ASSIGNING: usize = 64;
@@ -217,7 +218,7 @@ impl Workers {
         let done = match job.kind {
             JobKind::Validate => self.validate(whose, job).await,
             JobKind::Issue => self.issue(whose, job, place).await,
-            JobKind::Cascade => self.persistently(job, || self.services.cascades.run(&job.subject, job.reseller)).await,
+            JobKind::Cascade => self.cascade(whose, job, place).await,
         };
         let outcome = if done.is_ok() { "done" } else { "failed" };
         metrics::counter!("chancery_jobs_total", "kind" => job.kind.as_str(), "outcome" => outcome).increment(1);

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use chancery_domain::{
     AccountId, AcmeAccountId, GroupId, Order, OrderId, PolicyId, ResellerId, Timestamp, ValidationProblem,
 };
-use chancery_store::{CascadeRow, GivenUp, Job, JobKind, Store, Tx};
+use chancery_store::{CascadeRow, GivenUp, Job, JobKind, Tx};
 
 pub(crate) use self::deactivation::deactivated;
 pub(crate) use self::members::MemberChange;
@@ -135,27 +135,34 @@ impl Cascades {
         Self { kernel }
     }
 
-    /// Applies what is left of a cascade, in database time of the reseller that caused it.
-    pub async fn run(&self, subject: &str, reseller: Option<ResellerId>) -> Result<(), ServiceError> {
-        self.batches(subject, reseller, u32::MAX).await.map(drop)
-    }
-
-    /// Applies at most this many batches; `true` if nothing is left.
-    async fn batches(&self, subject: &str, reseller: Option<ResellerId>, most: u32) -> Result<bool, ServiceError> {
-        let store = self.kernel.store_of(reseller);
-        let mut progress = Progress::default();
-        for _ in 0..most {
-            let batch = self.batch(&store, subject, progress).await?;
-            if batch.done {
-                return Ok(true);
-            }
-            progress = batch.progress;
+    /// Applies a cascade in database time of the reseller that caused it.
+    pub fn run(&self, subject: &str, reseller: Option<ResellerId>) -> CascadeRun {
+        CascadeRun {
+            kernel: self.kernel.clone(),
+            subject: subject.to_owned(),
+            reseller,
+            progress: Progress::default(),
         }
-        Ok(false)
     }
 
-    async fn batch(&self, store: &Store, subject: &str, progress: Progress) -> Result<Batch, ServiceError> {
-        let (kernel, subject) = (self.kernel.clone(), subject.to_owned());
+    /// Leaves the rest of a cascade to a worker of this process.
+    fn hand_over(&self, subject: String, reseller: ResellerId) {
+        self.kernel.start(Job { kind: JobKind::Cascade, subject, attempts: 1, reseller: Some(reseller) });
+    }
+}
+
+/// A cascade that this process applies.
+pub struct CascadeRun {
+    kernel: Arc<Kernel>,
+    subject: String,
+    reseller: Option<ResellerId>,
+    progress: Progress,
+}
+
+impl CascadeRun {
+    /// Applies the next batch; `true` if nothing is left.
+    pub async fn apply_batch(&mut self) -> Result<bool, ServiceError> {
+        let (kernel, subject, progress) = (self.kernel.clone(), self.subject.clone(), self.progress.clone());
         let unit = move |tx: &mut Tx<'_>| {
             let Some(task) = Task::read(tx, &subject)? else {
                 return Ok((Batch { done: true, ..Batch::default() }, None));
@@ -166,7 +173,7 @@ impl Cascades {
             }
             Ok::<_, ServiceError>((batch, Some(task.by)))
         };
-        let (batch, by) = store.write(unit).await?;
+        let (batch, by) = self.kernel.store_of(self.reseller).write(unit).await?;
         fault::reached(Step::Batched);
         if let Some(by) = by {
             telling::cancelled(&by, &batch.cancelled, batch.because);
@@ -174,7 +181,18 @@ impl Cascades {
         for (order, problem) in &batch.failed {
             self.kernel.tell_failed(*order, "authorization", problem).await;
         }
-        Ok(batch)
+        self.progress = batch.progress;
+        Ok(batch.done)
+    }
+
+    /// Applies at most this many batches; `true` if nothing is left.
+    async fn apply_batches(&mut self, most: u32) -> Result<bool, ServiceError> {
+        for _ in 0..most {
+            if self.apply_batch().await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -212,13 +230,12 @@ pub(crate) async fn begin(kernel: &Arc<Kernel>, reseller: ResellerId, subjects: 
     // A client that hangs up leaves no batch undone until the lease ends.
     let begun = to_the_end(async move {
         for subject in subjects {
-            match cascades.batches(&subject, Some(reseller), AWAITED).await {
+            match cascades.run(&subject, Some(reseller)).apply_batches(AWAITED).await {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(error) => tracing::warn!(%error, subject, "failed to apply a batch; a worker tries again"),
             }
-            let job = Job { kind: JobKind::Cascade, subject, attempts: 1, reseller: Some(reseller) };
-            cascades.kernel.start(job);
+            cascades.hand_over(subject, reseller);
         }
         Ok(())
     });
@@ -227,9 +244,17 @@ pub(crate) async fn begin(kernel: &Arc<Kernel>, reseller: ResellerId, subjects: 
     }
 }
 
-/// Does all of a cascade whose job is durable, for a caller who is not to be answered before.
+/// Applies all of a cascade whose job is durable before the caller gets an answer. If it fails, a worker applies the rest.
 pub(crate) async fn finish(kernel: &Arc<Kernel>, reseller: ResellerId, subject: String) -> Result<(), ServiceError> {
     fault::reached(Step::Cascading);
     let cascades = Cascades::new(kernel.clone());
-    to_the_end(async move { cascades.run(&subject, Some(reseller)).await }).await
+    to_the_end(async move {
+        let mut run = cascades.run(&subject, Some(reseller));
+        let applied = run.apply_batches(u32::MAX).await;
+        if applied.is_err() {
+            cascades.hand_over(subject, reseller);
+        }
+        applied.map(drop)
+    })
+    .await
 }
