@@ -20,6 +20,9 @@ use crate::kernel::Kernel;
 use crate::members::MOST_GROUPS;
 use crate::once::{Once, Outcome};
 
+/// Groups that are shown of an account, which may be in a few more than [`MOST_GROUPS`].
+const SHOWN_GROUPS: u32 = 2 * MOST_GROUPS;
+
 /// What a new account is to be.
 #[derive(Clone, Debug)]
 pub struct NewAccount {
@@ -103,7 +106,7 @@ impl Accounts {
             let page = tx.credentials_of_account(account.id, &PageRequest::default())?;
             let list = ListName::new("account/eab-credential", reseller, &account.id);
             let credentials = kernel.cursors.close(&list, details_of_account(tx, page, &account)?);
-            let groups = tx.groups_of_account(account.id)?;
+            let groups = tx.groups_of_account(account.id, SHOWN_GROUPS)?;
             Ok(AccountDetails { account, credentials, groups })
         };
         self.kernel.read_in_turn(reseller, read).await

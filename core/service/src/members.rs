@@ -1,9 +1,10 @@
-//! Who is in a group: added, removed and moved all together or not at all. What is more than one transaction may change is
-//! judged as a whole first, and then applied in batches, which a crash only interrupts.
+//! Who is in a group. Up to 100 accounts are added or removed (50 moved) in one transaction, all of them or none. More are
+//! checked together first and then changed in batches, which a crash only interrupts. An account that cannot be changed any
+//! more when its batch comes is left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use chancery_domain::{Account, AccountId, Action, GroupId, Page, Scope};
+use chancery_domain::{Account, AccountId, Action, GroupId, Page, ResellerId, Scope};
 use chancery_store::Tx;
 
 use crate::account_lookup::AccountLookup;
@@ -45,7 +46,7 @@ impl Groups {
         self.change_members(caller, Action::AccountGroupAddMembers, None, Some(group), accounts).await
     }
 
-    /// Removes accounts; one that is not in the group is not found, and then none is removed.
+    /// Removes accounts; if one is not in the group, none is removed.
     pub async fn remove_members(
         &self,
         caller: &Caller,
@@ -55,7 +56,7 @@ impl Groups {
         self.change_members(caller, Action::AccountGroupRemoveMembers, Some(group), None, accounts).await
     }
 
-    /// Moves accounts from one group to another; one that is not in the first is not found, and then none is moved.
+    /// Moves accounts from one group to another; if one is not in the first group, none is moved.
     pub async fn move_members(
         &self,
         caller: &Caller,
@@ -72,9 +73,11 @@ impl Groups {
         action: Action,
         from: Option<GroupId>,
         to: Option<GroupId>,
-        names: Vec<String>,
+        mut names: Vec<String>,
     ) -> Result<usize, ServiceError> {
         caller.require(Scope::WriteAccount)?;
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
         let change = MemberChange { action, from, to, accounts: Vec::new() };
         if names.len() > change.batch_size() {
             return self.change_many_members(caller, change, names).await;
@@ -90,13 +93,13 @@ impl Groups {
                 hold_all(tx, &caller, &members)?;
                 judge(tx, &change, &members)?;
                 let accounts: Vec<_> = members.into_keys().collect();
-                change.apply(&kernel, tx, &caller, &accounts)?;
-                Ok(accounts.len())
+                change.apply(&kernel, tx, &caller, &accounts)
             })
             .await
     }
 
-    /// Changes more members than one transaction may: all are judged first, and the answer comes after the last batch.
+    /// Changes more members than one transaction may: all are judged first, and the answer comes after the last batch. It counts
+    /// the accounts that were changed.
     async fn change_many_members(
         &self,
         caller: &Caller,
@@ -113,7 +116,7 @@ impl Groups {
             judge(tx, &asked, &members)?;
             Ok::<_, ServiceError>(members.into_keys().collect::<Vec<_>>())
         };
-        let accounts = self.kernel.store_of(caller.reseller).read(judge_all).await?;
+        let accounts = self.kernel.read_in_turn(caller.reseller, judge_all).await?;
         let (count, change) = (accounts.len(), MemberChange { accounts, ..change });
         let (kernel, by) = (self.kernel.clone(), caller.clone());
         let begin = move |tx: &mut Tx<'_>| {
@@ -123,8 +126,8 @@ impl Groups {
             kernel.enqueue_cascade(tx, &by, &Cascade::ChangeMembers(change.clone()), kernel.now())
         };
         let cascade = self.kernel.store_of(caller.reseller).write(begin).await?;
-        cascades::finish(&self.kernel, caller.reseller, cascade).await?;
-        Ok(count)
+        let left_out = cascades::finish(&self.kernel, caller.reseller, cascade).await?;
+        Ok(count.saturating_sub(left_out))
     }
 }
 
@@ -139,10 +142,15 @@ type Members = BTreeMap<AccountId, Vec<String>>;
 /// Every account that is named, or the names of all that are missing. A terminated account is missing.
 fn find_all(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<Members, ServiceError> {
     let (mut found, mut missing) = (Members::new(), BTreeSet::new());
-    let accounts = tx.ask_each(names, |tx, name| AccountLookup::parse(name).find_any(tx, caller.reseller))?;
+    // Their ids alone: the metadata of a thousand accounts is long.
+    let live = |tx: &mut Tx<'_>, name: &String| {
+        let account = AccountLookup::parse(name).find_any(tx, caller.reseller)?;
+        Ok::<_, ServiceError>(account.filter(|account| !account.is_terminated()).map(|account| account.id))
+    };
+    let accounts = tx.ask_each(names, live)?;
     for (name, account) in names.iter().zip(accounts) {
-        match account.filter(|account| !account.is_terminated()) {
-            Some(account) => found.entry(account.id).or_default().push(name.clone()),
+        match account {
+            Some(account) => found.entry(account).or_default().push(name.clone()),
             None => drop(missing.insert(name.clone())),
         }
     }
@@ -156,9 +164,8 @@ fn find_all(tx: &mut Tx<'_>, caller: &Caller, names: &[String]) -> Result<Member
 /// Holds every account until the unit of work ends, or tells of those that were terminated meanwhile.
 fn hold_all(tx: &mut Tx<'_>, caller: &Caller, members: &Members) -> Result<(), ServiceError> {
     let ids: Vec<_> = members.keys().copied().collect();
-    let held = tx.ask_each(&ids, |tx, id| tx.hold_account(caller.reseller, *id))?;
-    let gone = |account: &Option<Account>| account.as_ref().is_none_or(Account::is_terminated);
-    let missing: Vec<_> = members.values().zip(held).filter(|(_, account)| gone(account)).collect();
+    let held = hold_accounts(tx, caller.reseller, &ids)?;
+    let missing: Vec<_> = members.values().zip(held).filter(|(_, live)| !live).collect();
     if missing.is_empty() {
         return Ok(());
     }
@@ -176,15 +183,31 @@ fn judge(tx: &mut Tx<'_>, change: &MemberChange, members: &Members) -> Result<()
         return if strangers.is_empty() { Ok(()) } else { Err(ServiceError::NotFound(Noun::Member, strangers)) };
     }
     let Some(to) = change.to else { return Ok(()) };
-    // One that is in the group already comes into no further one.
-    let known = tx.ask_each(&ids, |tx, id| tx.is_member(to, *id))?;
-    let groups = tx.ask_each(&ids, |tx, id| tx.groups_of_account_up_to(*id, MOST_GROUPS))?;
-    let mut each = members.values().zip(known.into_iter().zip(groups));
-    match each.find(|(_, (known, groups))| !known && *groups >= i64::from(MOST_GROUPS)) {
+    let fit = fit_into(tx, to, &ids)?;
+    match members.values().zip(fit).find(|(_, fits)| !fits) {
         Some((names, _)) => {
             let called = names.first().cloned().unwrap_or_default();
             Err(ServiceError::TooMany(Cap::GroupsOfAccount(called), MOST_GROUPS))
         }
         None => Ok(()),
     }
+}
+
+/// Holds accounts until the unit of work ends; for each of them, whether it is there and not terminated.
+pub(crate) fn hold_accounts(
+    tx: &mut Tx<'_>,
+    reseller: ResellerId,
+    ids: &[AccountId],
+) -> Result<Vec<bool>, ServiceError> {
+    tx.ask_each(ids, |tx, id| {
+        let account = tx.hold_account(reseller, *id)?;
+        Ok(account.is_some_and(|account| !account.is_terminated()))
+    })
+}
+
+/// For each account, whether it can be put into a group: it is in it already, or in fewer groups than it may be.
+pub(crate) fn fit_into(tx: &mut Tx<'_>, to: GroupId, ids: &[AccountId]) -> Result<Vec<bool>, ServiceError> {
+    let known = tx.ask_each(ids, |tx, id| tx.is_member(to, *id))?;
+    let groups = tx.ask_each(ids, |tx, id| tx.groups_of_account_up_to(*id, MOST_GROUPS))?;
+    Ok(known.into_iter().zip(groups).map(|(known, groups)| known || groups < i64::from(MOST_GROUPS)).collect())
 }

@@ -41,6 +41,9 @@ async fn list(
 }
 
 /// Adds accounts to a group; one that is in it already stays
+///
+/// Up to 100 accounts are added in one step, or none. More are checked together and then added in steps of 100; an account
+/// that is terminated or put into too many groups meanwhile is left out. `message` counts the accounts that are in the group.
 #[utoipa::path(post, path = "/v1/account-group/{group_lookup}/member", tag = "Account Group",
     operation_id = "addAccountGroupMembers", request_body = wire::ResellerAccountGroupMembersRequest,
     params(("group_lookup" = String, Path, description = "The group")),
@@ -60,7 +63,10 @@ async fn add(
     Ok(Json(wire::SuccessResponse::new(format!("{count} account(s) are in {lookup}."))))
 }
 
-/// Removes accounts from a group: all, or none
+/// Removes accounts from a group
+///
+/// Up to 100 accounts are removed in one step, or none. More are checked together and then removed in steps of 100; an account
+/// that is terminated or leaves the group meanwhile is left out. `message` counts the accounts that were removed.
 #[utoipa::path(delete, path = "/v1/account-group/{group_lookup}/member", tag = "Account Group",
     operation_id = "removeAccountGroupMembers", request_body = wire::ResellerAccountGroupMembersRequest,
     params(("group_lookup" = String, Path, description = "The group")),
@@ -80,7 +86,10 @@ async fn remove(
     Ok(Json(wire::SuccessResponse::new(format!("{count} account(s) are removed from {lookup}."))))
 }
 
-/// Moves accounts from one group to another: all, or none
+/// Moves accounts from one group to another
+///
+/// Up to 50 accounts are moved in one step, or none. More are checked together and then moved in steps of 50; an account that
+/// is terminated or leaves the first group meanwhile is left out. `message` counts the accounts that were moved.
 #[utoipa::path(patch, path = "/v1/account-group/{origin_group_lookup}/{destination_group_lookup}/member",
     tag = "Account Group", operation_id = "moveAccountGroupMembers",
     request_body = wire::ResellerAccountGroupMembersRequest,

@@ -19,7 +19,7 @@ pub struct ResellerAccountGroupRequest {
     pub description: Option<String>,
 }
 
-/// The accounts to add, remove or move: all of them, or none.
+/// The accounts to add, remove or move.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResellerAccountGroupMembersRequest {

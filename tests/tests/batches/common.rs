@@ -3,6 +3,7 @@ use std::time::Duration;
 use chancery_domain::{OrderStatus, PageRequest};
 use chancery_service::JobKind;
 use chancery_store::{AuditFilter, AuditRecord, OrderFilter, Tx};
+use chancery_testkit::Address;
 use chancery_tests::{Tenant, World};
 
 /// A hundred dependent rows, and what goes with them: the thing itself, a counter, a line in the audit trail, the job.
@@ -54,3 +55,25 @@ pub(crate) async fn finish(world: &World) {
 }
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+/// Has the database run a trigger for each row: SQL for SQLite, and the body of a function for PostgreSQL.
+pub(crate) async fn add_trigger(world: &World, name: &str, when: &str, sqlite: &str, postgres: &str) {
+    let to_sqlite = format!("CREATE TRIGGER {name} {when} FOR EACH ROW {sqlite}");
+    let to_postgres = format!(
+        "CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {postgres} END $$;
+         CREATE TRIGGER {name} {when} FOR EACH ROW EXECUTE FUNCTION {name}();"
+    );
+    run_sql(world, to_sqlite, to_postgres).await;
+}
+
+async fn run_sql(world: &World, sqlite: String, postgres: String) {
+    let address = world.store.address();
+    let run = move || match address {
+        Address::Sqlite(path) => rusqlite::Connection::open(path).unwrap().execute_batch(&sqlite).unwrap(),
+        Address::Postgres(url) => {
+            let mut client = ::postgres::Client::connect(&url, ::postgres::NoTls).unwrap();
+            client.batch_execute(&postgres).unwrap();
+        }
+    };
+    tokio::task::spawn_blocking(run).await.unwrap();
+}

@@ -3,7 +3,7 @@
 use chancery_tests::{Tenant, lookup, on_both_databases};
 use serde_json::json;
 
-use crate::common::{cascades, small_transactions, trail};
+use crate::common::{add_trigger, cascades, small_transactions, trail};
 
 const MANY: usize = 1000;
 
@@ -87,6 +87,46 @@ on_both_databases! {
         assert_eq!(refused.refusal(400), "too_many");
         assert!(refused.text().contains(&format!("{} would be in more than 100", accounts[149])), "{}", refused.text());
         assert_eq!(count(&tenant, &group).await, 0);
+    }
+
+    async fn an_account_that_is_named_a_thousand_times_is_changed_once(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let (one, two) = (tenant.make_group("one").await, tenant.make_group("two").await);
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        world.store.take_write_peaks();
+        tenant.add_members(&one, std::slice::from_ref(&account)).await.expect(200);
+        let rows = world.store.take_write_peaks().rows;
+        let added = tenant.add_members(&two, &vec![account; MANY]).await;
+        assert!(added.status == 200 && added.text().contains("1 account(s)"), "{}", added.text());
+        assert_eq!(world.store.take_write_peaks().rows, rows, "it is one transaction, without a job");
+        assert_eq!(count(&tenant, &two).await, 1);
+    }
+
+    async fn accounts_that_cannot_be_added_any_more_when_their_batch_comes_are_not_counted(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let mut accounts = tenant.make_accounts(150).await;
+        accounts.sort();
+        let (busy, gone) = (accounts[148].clone(), accounts[149].clone());
+        for number in 0..99 {
+            let group = tenant.make_group(&format!("g{number}")).await;
+            tenant.add_members(&group, std::slice::from_ref(&busy)).await.expect(200);
+        }
+        let (last, group) = (tenant.make_group("last").await, tenant.make_group("group").await);
+        // While the first batch adds the first 100, one of the others is terminated, and one comes into its hundredth group.
+        let meanwhile = format!(
+            "UPDATE accounts SET deleted_at = 1 WHERE id = '{gone}';
+             INSERT INTO group_members (group_id, account_id, added_at) SELECT '{last}', '{busy}', 1
+                 WHERE NOT EXISTS (SELECT 1 FROM group_members WHERE group_id = '{last}');"
+        );
+        let (when, is_added) = ("AFTER INSERT ON group_members", format!("NEW.group_id = '{group}'"));
+        let sqlite = format!("WHEN {is_added} BEGIN {meanwhile} END");
+        let postgres = format!("IF {is_added} THEN {meanwhile} END IF; RETURN NULL;");
+        add_trigger(&world, "meanwhile", when, &sqlite, &postgres).await;
+        let added = tenant.add_members(&group, &accounts).await;
+        assert!(added.status == 200 && added.text().contains("148 account(s)"), "{}", added.text());
+        assert_eq!((count(&tenant, &group).await, cascades(&world).await), (148, 0));
+        let groups = tenant.get(&format!("/v1/account/{busy}")).await.expect(200)["groups"].clone();
+        assert_eq!(groups.as_array().unwrap().len(), 100);
     }
 
     /// Two changes of the same thousand accounts leave each of them in one place, and the counts right.

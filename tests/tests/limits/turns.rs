@@ -71,6 +71,16 @@ on_both_databases! {
         }
     }
 
+    async fn a_change_of_many_members_waits_for_its_turn(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let group = tenant.make_group("group").await;
+        let accounts = tenant.make_accounts(101).await;
+        let turns = all_turns(&world, &tenant).await;
+        assert_eq!(tenant.add_members(&group, &accounts).await.expect(503)["limit"], "list-reads");
+        drop(turns);
+        tenant.add_members(&group, &accounts).await.expect(200);
+    }
+
     async fn however_many_are_asked_for_at_once_all_are_read(world: World) {
         let tenant = world.tenant("DEMO").await;
         let asked = join_all((0..60).map(|number| tenant.get(LISTS[number % LISTS.len()])));

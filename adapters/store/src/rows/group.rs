@@ -79,13 +79,13 @@ impl Tx<'_> {
         self.page(page, rows, |group| group.id.to_string())
     }
 
-    /// The groups an account is in, by name.
-    pub fn groups_of_account(&mut self, account: AccountId) -> Result<Vec<Group>, StoreError> {
+    /// The first `most` groups an account is in, by name.
+    pub fn groups_of_account(&mut self, account: AccountId, most: u32) -> Result<Vec<Group>, StoreError> {
         let sql = format!(
             "SELECT {COLUMNS} FROM account_groups
-             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = ?1) ORDER BY name"
+             WHERE id IN (SELECT group_id FROM group_members WHERE account_id = ?1) ORDER BY name LIMIT ?2"
         );
-        self.query(&sql, params![account], read)
+        self.query(&sql, params![account, most], read)
     }
 
     /// The first `most` groups that a policy is assigned to, by name, without their descriptions.

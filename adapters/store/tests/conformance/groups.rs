@@ -101,7 +101,7 @@ pub(crate) async fn an_account_is_in_a_group_once(db: Database) {
 
     assert!(db.put(move |tx| tx.remove_member(id, member)).await);
     assert!(!db.put(move |tx| tx.remove_member(id, member)).await);
-    assert_eq!(db.get(move |tx| tx.groups_of_account(member)).await, []);
+    assert_eq!(db.get(move |tx| tx.groups_of_account(member, 9)).await, []);
 }
 
 pub(crate) async fn deleting_a_group_leaves_its_accounts_and_policies(db: Database) {
@@ -121,7 +121,7 @@ pub(crate) async fn deleting_a_group_leaves_its_accounts_and_policies(db: Databa
     assert_eq!(db.get(move |tx| tx.group(reseller, gone_id)).await, None);
     assert_eq!(db.stored(&account).await, account);
     assert_eq!(db.get(move |tx| tx.policy(reseller, policy_id)).await, Some(policy));
-    assert_eq!(db.get(move |tx| tx.groups_of_account(member)).await, std::slice::from_ref(&kept));
+    assert_eq!(db.get(move |tx| tx.groups_of_account(member, 9)).await, std::slice::from_ref(&kept));
     assert_eq!(db.get(move |tx| tx.groups_of_policy(policy_id, 9)).await, [(kept.id, kept.name)]);
     assert_eq!(db.get(move |tx| tx.policies_of_group(gone_id)).await, []);
 }
@@ -138,7 +138,7 @@ pub(crate) async fn the_groups_of_an_account_come_by_name(db: Database) {
         })
         .await;
     }
-    let found = db.get(move |tx| tx.groups_of_account(account.id)).await;
+    let found = db.get(move |tx| tx.groups_of_account(account.id, 9)).await;
     assert_eq!(found.iter().map(|group| group.name.as_str()).collect::<Vec<_>>(), ["B", "a", "b", "Ä"]);
 }
 
@@ -161,7 +161,7 @@ pub(crate) async fn memberships_of_a_deleted_group_count_for_nothing(db: Databas
     })
     .await;
     assert_eq!(db.get(move |tx| tx.groups_of_account_up_to(first, 9)).await, 1);
-    assert_eq!(db.get(move |tx| tx.groups_of_account(first)).await, std::slice::from_ref(&kept));
+    assert_eq!(db.get(move |tx| tx.groups_of_account(first, 9)).await, std::slice::from_ref(&kept));
     assert_eq!(db.get(move |tx| tx.policy_versions(first)).await, []);
     let claimed = db.put(move |tx| tx.claim_groups_of_account(first, 9)).await;
     assert_eq!(claimed, [kept]);

@@ -90,7 +90,7 @@ pub(crate) async fn a_group_cannot_go_under_a_new_member(db: Database) {
         move |tx| tx.delete_group(group),
     )
     .await;
-    assert_eq!(db.get(move |tx| tx.groups_of_account(member)).await, []);
+    assert_eq!(db.get(move |tx| tx.groups_of_account(member, 9)).await, []);
     assert_eq!(db.get(move |tx| tx.group(reseller, group)).await, None);
 }
 

@@ -11,6 +11,7 @@ use super::{BATCH_ROWS, Batch, Cascade};
 use crate::caller::Caller;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
+use crate::members::{fit_into, hold_accounts};
 
 /// Accounts that leave a group, come into one, or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,14 +31,15 @@ impl MemberChange {
     }
 
     /// Changes these accounts, with a line in the audit trail for those of them for which something has changed. One that is not
-    /// in the group that it is to leave stays where it is. The groups are claimed, and the accounts held.
+    /// in the group that it is to leave stays where it is. The groups are claimed, and the accounts held. Gives how many accounts
+    /// have left a group or, if none is to be left, how many are in the other one.
     pub(crate) fn apply(
         &self,
         kernel: &Kernel,
         tx: &mut Tx<'_>,
         by: &Caller,
         accounts: &[AccountId],
-    ) -> Result<(), ServiceError> {
+    ) -> Result<usize, ServiceError> {
         let (now, mut left, mut joined) = (kernel.now(), Vec::new(), Vec::new());
         for account in accounts {
             if let Some(from) = self.from {
@@ -52,9 +54,10 @@ impl MemberChange {
                 joined.push(*account);
             }
         }
+        let count = if self.from.is_some() { left.len() } else { accounts.len() };
         let changed = if self.from.is_some() { &left } else { &joined };
         let Some(group) = self.from.or(self.to).filter(|_| self.from != self.to && !changed.is_empty()) else {
-            return Ok(());
+            return Ok(count);
         };
         for (group, by) in [(self.from, -size(&left)?), (self.to, size(&joined)?)] {
             if let Some(group) = group.filter(|_| by != 0) {
@@ -66,38 +69,43 @@ impl MemberChange {
         if let (Some(_), Some(to)) = (self.from, self.to) {
             detail["to"] = to.to_string().into();
         }
-        kernel.audit(tx, by, self.action, group, &detail)
+        kernel.audit(tx, by, self.action, group, &detail)?;
+        Ok(count)
     }
 }
 
-/// The accounts were found and judged before. One that was terminated since, or is not in the group any more, is left out, as
-/// if that had happened after the change.
+/// The accounts were found and judged before. One that was terminated since, is not in the group any more, or is in too many
+/// groups by now, is left out.
 pub(super) fn batch(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
     task: &Task,
     change: &MemberChange,
 ) -> Result<Batch, ServiceError> {
-    let done = Batch { done: true, ..Batch::default() };
     let groups = claim_groups(tx, &task.by, change)?;
     if !task.lock(tx)? {
         return Ok(Batch::default());
     }
     // Of a group that was deleted meanwhile, no memberships are kept.
     if groups.len() < change.from.into_iter().chain(change.to).collect::<BTreeSet<_>>().len() {
-        return Ok(done);
+        return Ok(Batch { done: true, left_out: change.accounts.len(), ..Batch::default() });
     }
     let (accounts, rest) = change.accounts.split_at(change.batch_size().min(change.accounts.len()));
-    let held = tx.ask_each(accounts, |tx, id| tx.hold_account(task.by.reseller, *id))?;
-    let live = held.into_iter().flatten().filter(|account| !account.is_terminated());
-    let live: Vec<_> = live.map(|account| account.id).collect();
-    change.apply(kernel, tx, &task.by, &live)?;
-    if rest.is_empty() {
-        return Ok(done);
+    let mut able = only(accounts, hold_accounts(tx, task.by.reseller, accounts)?);
+    // A move leaves an account in as many groups as before.
+    if let (None, Some(to)) = (change.from, change.to) {
+        able = only(&able, fit_into(tx, to, &able)?);
     }
-    let left = Cascade::ChangeMembers(MemberChange { accounts: rest.to_vec(), ..change.clone() });
-    tx.save_cascade(&task.subject, &task::write(&left, &task.by).to_string())?;
-    Ok(Batch::default())
+    let changed = change.apply(kernel, tx, &task.by, &able)?;
+    if !rest.is_empty() {
+        let left = Cascade::ChangeMembers(MemberChange { accounts: rest.to_vec(), ..change.clone() });
+        tx.save_cascade(&task.subject, &task::write(&left, &task.by).to_string())?;
+    }
+    Ok(Batch { done: rest.is_empty(), left_out: accounts.len() - changed, ..Batch::default() })
+}
+
+fn only(accounts: &[AccountId], keep: Vec<bool>) -> Vec<AccountId> {
+    accounts.iter().zip(keep).filter(|(_, keep)| *keep).map(|(account, _)| *account).collect()
 }
 
 /// The groups that are there, in the order of their ids, so that two changes cannot wait for each other.

@@ -60,6 +60,8 @@ struct Batch {
     done: bool,
     /// Where the next batch goes on.
     progress: Progress,
+    /// Accounts of a member change that could not be changed any more.
+    left_out: usize,
     cancelled: Vec<Order>,
     failed: Vec<(OrderId, ValidationProblem)>,
     because: &'static str,
@@ -142,6 +144,7 @@ impl Cascades {
             subject: subject.to_owned(),
             reseller,
             progress: Progress::default(),
+            left_out: 0,
         }
     }
 
@@ -157,6 +160,8 @@ pub struct CascadeRun {
     subject: String,
     reseller: Option<ResellerId>,
     progress: Progress,
+    /// Accounts of a member change that could not be changed any more.
+    left_out: usize,
 }
 
 impl CascadeRun {
@@ -182,6 +187,7 @@ impl CascadeRun {
             self.kernel.tell_failed(*order, "authorization", problem).await;
         }
         self.progress = batch.progress;
+        self.left_out += batch.left_out;
         Ok(batch.done)
     }
 
@@ -244,8 +250,9 @@ pub(crate) async fn begin(kernel: &Arc<Kernel>, reseller: ResellerId, subjects: 
     }
 }
 
-/// Applies all of a cascade whose job is durable before the caller gets an answer. If it fails, a worker applies the rest.
-pub(crate) async fn finish(kernel: &Arc<Kernel>, reseller: ResellerId, subject: String) -> Result<(), ServiceError> {
+/// Applies all of a cascade whose job is durable before the caller gets an answer. If it fails, a worker applies the rest. Gives
+/// how many accounts were left out.
+pub(crate) async fn finish(kernel: &Arc<Kernel>, reseller: ResellerId, subject: String) -> Result<usize, ServiceError> {
     fault::reached(Step::Cascading);
     let cascades = Cascades::new(kernel.clone());
     to_the_end(async move {
@@ -254,7 +261,7 @@ pub(crate) async fn finish(kernel: &Arc<Kernel>, reseller: ResellerId, subject: 
         if applied.is_err() {
             cascades.hand_over(subject, reseller);
         }
-        applied.map(drop)
+        applied.map(|_| run.left_out)
     })
     .await
 }
