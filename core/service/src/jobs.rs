@@ -81,6 +81,14 @@ impl Jobs {
         Ok(())
     }
 
+    /// Puts off the next attempt at a job that has failed: by a lease, then by twice as long each time, up to ten minutes.
+    pub async fn back_off(&self, job: &Job) -> Result<(), ServiceError> {
+        let doublings = u32::try_from(job.attempts.saturating_sub(1)).unwrap_or(0).min(16);
+        let pause = self.lease_time().saturating_mul(1 << doublings);
+        let (kernel, now, job) = (self.kernel.clone(), self.kernel.now(), job.clone());
+        self.kernel.store.write(move |tx| Ok(tx.postpone_job(&job, &kernel.node, now, pause)?)).await
+    }
+
     /// Counts a job as in flight until the guard is dropped.
     pub fn start(&self, job: &Job) -> Option<InFlightGuard> {
         job.reseller.map(|reseller| self.kernel.in_flight.start(reseller))

@@ -20,7 +20,14 @@ impl Workers {
                 Ok(true) => return Ok(()),
                 Ok(false) => began = Instant::now(),
                 Err(error) if self.may_try_again(job, began, &error).await => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    if !error.is_transient()
+                        && let Err(error) = self.services.jobs.back_off(job).await
+                    {
+                        tracing::warn!(%error, subject = job.subject, "failed to put off a cascade that fails");
+                    }
+                    return Err(error);
+                }
             }
             if had_place {
                 place = Some(self.places.cascading.acquire(whose).await);

@@ -66,6 +66,17 @@ pub(crate) async fn add_trigger(world: &World, name: &str, when: &str, sqlite: &
     run_sql(world, to_sqlite, to_postgres).await;
 }
 
+/// Refuses every statement that reaches a row of a table so; `drop_trigger` ends that.
+pub(crate) async fn refuse(world: &World, when: &str) {
+    let sqlite = "BEGIN SELECT RAISE(ABORT, 'refused'); END";
+    add_trigger(world, "refuse", when, sqlite, "RAISE EXCEPTION 'refused';").await;
+}
+
+pub(crate) async fn drop_trigger(world: &World, name: &str, table: &str) {
+    let to_postgres = format!("DROP TRIGGER {name} ON {table}; DROP FUNCTION {name}();");
+    run_sql(world, format!("DROP TRIGGER {name}"), to_postgres).await;
+}
+
 async fn run_sql(world: &World, sqlite: String, postgres: String) {
     let address = world.store.address();
     let run = move || match address {

@@ -9,3 +9,4 @@ mod expiring;
 mod groups;
 mod members;
 mod retention;
+mod working;

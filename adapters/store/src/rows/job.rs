@@ -135,6 +135,12 @@ impl Tx<'_> {
         self.put(sql, params![job.kind.as_str(), job.subject.as_str(), node, now])
     }
 
+    /// Puts off the next attempt at a job that is this node's, by ten minutes at most.
+    pub fn postpone_job(&mut self, job: &Job, node: &str, now: Timestamp, pause: Duration) -> Result<(), StoreError> {
+        let sql = "UPDATE jobs SET run_at = ?4 WHERE kind = ?1 AND subject = ?2 AND lease = ?3 AND run_at < ?4";
+        self.put(sql, params![job.kind.as_str(), job.subject.as_str(), node, now.plus(pause.min(NEARLY))])
+    }
+
     /// Removes a job that is done; `false` where it is not this node's any more.
     pub fn conclude_job(&mut self, kind: JobKind, subject: impl ToString, node: &str) -> Result<bool, StoreError> {
         Ok(self.execute(CONCLUDE, &conclusion(kind, subject, node))? == 1)
@@ -156,10 +162,12 @@ pub(super) fn conclusion(kind: JobKind, subject: impl ToString, node: &str) -> [
     [kind.as_str().into(), subject.to_string().into(), node.into()]
 }
 
+/// How far the clocks of nodes may differ, and how long an attempt at a job may be put off.
+const NEARLY: Duration = Duration::from_secs(600);
+
 /// Where no lease that was given now could end, by a clock that is nearly right: nodes whose clocks differ a little must
 /// not take each other's jobs.
 fn beyond(now: Timestamp, lease: Duration) -> Timestamp {
-    const NEARLY: Duration = Duration::from_secs(600);
     now.plus(lease).plus(NEARLY)
 }
 
