@@ -48,7 +48,8 @@ struct ListQuery {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct TerminationQuery {
-    /// `true` revokes the account's certificates too; they stay valid otherwise.
+    /// `true` revokes the account's certificates too, before anything else of the account ends; of many, some may still be revoked
+    /// after the response. They stay valid otherwise.
     #[param(example = "false")]
     revoke_certificates: Option<String>,
 }
@@ -130,7 +131,8 @@ async fn show(
 
 /// Terminates an account
 ///
-/// Its EAB credentials are revoked and it leaves its groups. It stays readable; ordering for it is 410.
+/// Its EAB credentials are revoked and it leaves its groups. It stays readable; ordering for it is 410. If very much depends on it,
+/// the rest ends after the response.
 #[utoipa::path(delete, path = "/v1/account/{lookup}", tag = "Account", operation_id = "deleteAccount",
     params(("lookup" = String, Path, description = "The account's lookup, integer id, root kid, or e-mail address"),
            TerminationQuery),

@@ -140,6 +140,21 @@ on_both_databases! {
         assert_eq!(tenant.get(&format!("/v1/account/{account}")).await.expect(200)["groups"], json!([]));
     }
 
+    async fn certificates_are_revoked_before_orders_are_cancelled(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let account = lookup(&tenant.make_account("a@example.com").await);
+        let issued = world.issue(&tenant, &account, &["a.test"]).await;
+        world.copy_order(lookup(&issued).parse().unwrap(), 59).await;
+        open_orders(&world, &tenant, &account, &["b.test"], MANY).await;
+        tenant.delete(&format!("/v1/account/{account}?revoke_certificates=true")).await.expect(200);
+        assert_eq!(trail(&world, "certificate.revoke").await.len(), 60);
+        assert!(orders(&world, &tenant, OrderStatus::Pending).await > 0, "some orders are left");
+        finish(&world).await;
+        small_transactions(&world);
+        assert_eq!(trail(&world, "certificate.revoke").await.len(), 60);
+        assert_eq!(orders(&world, &tenant, OrderStatus::Pending).await, 0);
+    }
+
     async fn a_deactivated_acme_account_is_over_before_a_batch_has_reached_its_orders(world: World) {
         let tenant = world.tenant("DEMO").await;
         let credential = tenant.make_account("a@example.com").await;

@@ -18,7 +18,8 @@ const CERTIFICATE_ROWS: u32 = 4;
 const COUNTED_ROWS: u32 = 2;
 const REASON: RevocationReason = RevocationReason::CessationOfOperation;
 
-/// What follows the termination of an account: memberships and orders first, since they are locked before the rest.
+/// What follows the termination of an account. Certificates are revoked first, in batches of their own: memberships and orders
+/// come next, and are locked before the rest.
 pub(super) fn account(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
@@ -28,6 +29,13 @@ pub(super) fn account(
     progress: &Progress,
 ) -> Result<Batch, ServiceError> {
     let (now, mut room, mut progress) = (kernel.now(), Room::new(), progress.clone());
+    if revoke_certificates && !progress.revoked {
+        if task.lock(tx)? {
+            let most = room.fits(CERTIFICATE_ROWS);
+            progress.revoked = revoke(kernel, tx, task, account, most)? < most;
+        }
+        return Ok(Batch { progress, ..Batch::default() });
+    }
     let most = room.fits(COUNTED_ROWS);
     let groups = tx.claim_groups_of_account(account, most)?;
     room.take(COUNTED_ROWS * count(groups.len()));
@@ -42,6 +50,7 @@ pub(super) fn account(
         }
     }
     let cancelled = cancel(kernel, tx, task, orders, Action::AccountTerminate)?;
+    // Again, since some may have been signed when the account ended.
     if done && revoke_certificates {
         let most = room.fits(CERTIFICATE_ROWS);
         let revoked = revoke(kernel, tx, task, account, most)?;

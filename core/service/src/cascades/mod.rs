@@ -71,6 +71,8 @@ struct Batch {
 /// through again.
 #[derive(Clone, Default)]
 struct Progress {
+    /// Whether the certificates of a terminated account are revoked.
+    revoked: bool,
     acme_accounts: Page,
     credentials: Page,
 }
