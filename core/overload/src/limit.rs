@@ -94,6 +94,8 @@ limits! {
     SignInsPerAddress = "sign-ins-per-address", TokenBucket, per "address", of "failed sign-ins from this address";
     /// Failed sign-ins to the console for one client from one address.
     SignInsPerClient = "sign-ins-per-client", TokenBucket, per "address and client", of "failed sign-ins for this client";
+    /// ACME requests of one customer account; checked before those of its reseller.
+    RequestsPerAccount = "requests-per-account", TokenBucket, per "account", of "requests of this account";
     /// Requests in flight on one listener of a node.
     RequestsInFlight = "requests-in-flight", AdaptiveConcurrency, per "node", of "requests in flight";
     /// Requests in flight of one reseller, or of one network before the reseller is known, while more than half of the capacity is in use.

@@ -22,6 +22,13 @@ impl Rate {
         Self { burst, count, per: Duration::from_secs(1) }
     }
 
+    /// Half as many events, at least one at once.
+    #[must_use]
+    pub fn half(self) -> Self {
+        let burst = NonZeroU32::new(self.burst.get() / 2).unwrap_or(NonZeroU32::MIN);
+        Self { burst, per: self.per.saturating_mul(2), ..self }
+    }
+
     /// Time to refill one token, in microseconds.
     pub(crate) fn step(&self) -> i64 {
         let step = self.per.as_micros() / u128::from(self.count.get());

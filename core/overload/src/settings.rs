@@ -76,6 +76,7 @@ impl LimitSettings {
         let requests = Rate::per_second(number(50), number(200));
         Self::none()
             .with(Limit::Requests, Some(requests))
+            .with(Limit::RequestsPerAccount, Some(requests.half()))
             .with(Limit::AnonymousRequestsPerAddress, Some(requests))
             .with(Limit::NewAccountsPerAddress, Some(Rate::new(number(500), hour)))
             .with(Limit::NewAccountsPerCredential, Some(Rate::new(number(500), hour)))

@@ -25,6 +25,16 @@ impl RateRules {
         self.take(Limit::Requests, &reseller.to_string()).await
     }
 
+    /// An authenticated ACME request. A customer account beyond its own rate does not use up the rate of its reseller.
+    pub async fn customer_request(
+        &self,
+        reseller: ResellerId,
+        account: AccountId,
+    ) -> Result<Option<Decision>, ServiceError> {
+        self.take(Limit::RequestsPerAccount, &account.to_string()).await?;
+        self.request(reseller).await
+    }
+
     /// An ACME request that no known account has signed. The decision is for the response headers.
     pub async fn anonymous_request(&self, origin: &Origin) -> Result<Option<Decision>, ServiceError> {
         self.take(Limit::AnonymousRequestsPerAddress, &client_network(&origin.address)).await

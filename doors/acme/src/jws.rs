@@ -150,7 +150,7 @@ impl Sent {
             exchange.note_caller(&caller.caller);
             exchange.assign_permit(&extensions, caller.caller.reseller)?;
         }
-        rate::note(&extensions, door.services.rates.request(caller.caller.reseller).await?);
+        rate::note(&extensions, rates.customer_request(caller.caller.reseller, caller.customer.id).await?);
         Ok((Box::new(caller), Signed { payload, url, origin }))
     }
 

@@ -1,4 +1,4 @@
-//! What ACME clients may do in an hour.
+//! The rates of ACME clients.
 
 use std::time::Duration;
 
@@ -153,6 +153,32 @@ async fn whoever_meets_a_limit_is_shown_the_page_that_explains_it() {
     let refused = order(&client, "b.test").await;
     let links: Vec<_> = refused.headers.get_all("link").iter().map(|link| link.to_str().unwrap()).collect();
     assert!(links.contains(&"<https://ca.test/limits>;rel=\"help\""), "{links:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn i13_a_customer_beyond_its_rate_does_not_use_up_the_rate_of_its_reseller() {
+    let limits = [(Limit::Requests, hourly(20)), (Limit::RequestsPerAccount, hourly(5))];
+    for world in worlds(&limited(&limits)).await {
+        let tenant = world.tenant("DEMO").await;
+        let credential = tenant.make_account("flooding@example.com").await;
+        let other = AcmeClient::registered(&world, &tenant.make_account("other@example.com").await).await;
+        // The ACME accounts of a customer share its rate.
+        let clients =
+            [AcmeClient::registered(&world, &credential).await, AcmeClient::registered(&world, &credential).await];
+        for place in [0, 1, 0, 1, 0] {
+            clients[place].read(clients[place].kid.as_deref().unwrap()).await.expect(200);
+        }
+        for client in clients.iter().cycle().take(40) {
+            limited_by(&client.read(client.kid.as_deref().unwrap()).await, "requests-per-account");
+        }
+        // The reseller has spent 7 of its 20 tokens.
+        for _ in 0..3 {
+            other.read(other.kid.as_deref().unwrap()).await.expect(200);
+            tenant.get("/v1/account").await.expect(200);
+        }
+        world.advance(Duration::from_secs(720));
+        clients[0].read(clients[0].kid.as_deref().unwrap()).await.expect(200);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -121,6 +121,7 @@ sections! {
     Limits {
         requests_per_second: i64 = 50,
         burst: i64 = 200,
+        requests_per_account: Option<String> = None,
         new_accounts_per_address: String = "500/1h",
         new_accounts_per_credential: String = "500/1h",
         new_orders_per_address: String = "10000/1h",

@@ -63,11 +63,19 @@ fn settle_granted(limits: &types::Limits, check: &mut Check<'_>) -> Option<Limit
         .into_iter()
         .map(|(limit, setting, text)| Some((limit, check.problems.take(format!("limits.{setting}"), rate(text))?)))
         .collect();
+    let per_account = limits.requests_per_account.as_ref();
+    let per_account = per_account.map(|text| check.problems.take("limits.requests_per_account", rate(text)));
     let help = limits.help_url.as_ref().map(|text| check.problems.take("limits.help_url", super::url::https(text)));
     let requests = NonZeroU32::new(per_second?).zip(NonZeroU32::new(burst?));
     let requests = requests.map(|(per_second, burst)| Rate::per_second(per_second, burst));
-    let mut granted =
-        LimitSettings::none().with(Limit::Requests, requests).with(Limit::AnonymousRequestsPerAddress, requests);
+    let per_account = match per_account {
+        Some(rate) => rate?,
+        None => requests.map(Rate::half),
+    };
+    let mut granted = LimitSettings::none()
+        .with(Limit::Requests, requests)
+        .with(Limit::RequestsPerAccount, per_account)
+        .with(Limit::AnonymousRequestsPerAddress, requests);
     for (limit, rate) in rates.into_iter().collect::<Option<Vec<_>>>()? {
         granted = granted.with(limit, rate);
     }
@@ -106,6 +114,24 @@ mod tests {
         for bad in ["", "300", "0/1h", "300/0s", "300/31d", "x/1h", "300/h", "-1/1h"] {
             assert!(rate(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn an_account_gets_half_of_the_rate_of_its_reseller_unless_the_file_sets_one() {
+        let account_rate = |requests_per_second, burst, requests_per_account: Option<&str>| {
+            let mut check = Check { base: std::path::Path::new("/"), problems: Default::default() };
+            let requests_per_account = requests_per_account.map(str::to_owned);
+            let limits = types::Limits { requests_per_second, burst, requests_per_account, ..types::Limits::default() };
+            settle_granted(&limits, &mut check).map(|granted| granted.rate(Limit::RequestsPerAccount))
+        };
+        let rate = |count, per| Some(Rate::new(NonZeroU32::new(count).unwrap(), seconds(per)));
+        let half = Rate { burst: NonZeroU32::new(20).unwrap(), ..rate(9, 2).unwrap() };
+        assert_eq!(account_rate(9, 40, None), Some(Some(half)));
+        assert_eq!(account_rate(1, 1, None), Some(rate(1, 2)));
+        assert_eq!(account_rate(0, 40, None), Some(None));
+        assert_eq!(account_rate(9, 40, Some("7/3s")), Some(rate(7, 3)));
+        assert_eq!(account_rate(9, 40, Some("off")), Some(None));
+        assert_eq!(account_rate(9, 40, Some("7")), None);
     }
 
     #[test]
