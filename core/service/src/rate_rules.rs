@@ -35,9 +35,10 @@ impl RateRules {
         self.request(reseller).await
     }
 
-    /// An ACME request that no known account has signed. The decision is for the response headers.
-    pub async fn anonymous_request(&self, origin: &Origin) -> Result<Option<Decision>, ServiceError> {
-        self.take(Limit::AnonymousRequestsPerAddress, &client_network(&origin.address)).await
+    /// An ACME request that brings its key. Tokens that are set aside for other requests do not pay for it.
+    pub fn take_anonymous(&self, origin: &Origin) -> Result<(), ServiceError> {
+        // Dropping a reservation takes its token.
+        self.reserve_anonymous(origin).map(drop)
     }
 
     /// Sets a token of an address aside for an ACME request whose sender is not known yet.
@@ -52,7 +53,7 @@ impl RateRules {
         self.limits.charge(Limit::AnonymousRequestsPerAddress, &client_network(&origin.address));
     }
 
-    /// The state of an address's bucket, for the headers of a response that is refused for another reason.
+    /// The state of an address's bucket, for the headers of a response that its rate did not refuse.
     pub fn anonymous_state(&self, origin: &Origin) -> Option<Decision> {
         let decision = self.limits.peek(Limit::AnonymousRequestsPerAddress, &client_network(&origin.address))?;
         Some(Decision { retry_after: None, ..decision })

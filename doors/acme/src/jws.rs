@@ -158,7 +158,9 @@ impl Sent {
     async fn of_key(self, door: &Door, key: Jwk) -> Result<(Jwk, Signed), Problem> {
         let Self { jws, nonce, url, origin, extensions } = self;
         // Whoever has no account yet is held to their rate by where they come from.
-        rate::note(&extensions, door.services.rates.anonymous_request(&origin).await?);
+        let rates = &door.services.rates;
+        rates.take_anonymous(&origin)?;
+        rate::note(&extensions, rates.anonymous_state(&origin));
         require_size(&key)?;
         let payload = verify(&jws, &key).map_err(unverified_by_its_key)?.to_vec();
         door.services.acme.take_nonce(nonce).await?;

@@ -19,7 +19,9 @@ pub(crate) async fn show(
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, _) = request.into_parts();
-    rate::note(&parts.extensions, door.services.rates.anonymous_request(&origin(&parts)).await?);
+    let (rates, origin) = (&door.services.rates, origin(&parts));
+    rates.take_anonymous(&origin)?;
+    rate::note(&parts.extensions, rates.anonymous_state(&origin));
     let set = door.mount.renewal_answers.of(&certificate);
     let RenewalInfo { window, ask_again } = door.services.acme.renewal_info(certificate).await?;
     let mut response = match set {

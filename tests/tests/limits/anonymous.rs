@@ -233,6 +233,22 @@ async fn many_requests_at_once_do_not_get_past_the_rate() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_brings_its_key_does_not_take_a_token_that_is_set_aside() {
+    for world in worlds(&limited(&[(Limit::AnonymousRequestsPerAddress, hourly(2))])).await {
+        let reserve = || world.services.limits.reserve(Limit::AnonymousRequestsPerAddress, HERE).unwrap().unwrap();
+        let stranger = AcmeClient::at(at(&world, HERE), "TLS-90d").await;
+        let (first, second) = (reserve(), reserve());
+        limited_by_address(&ask(&stranger).await);
+        first.release();
+        assert_eq!(ask(&stranger).await.status, 400);
+        limited_by_address(&ask(&stranger).await);
+        second.release();
+        assert_eq!(ask(&stranger).await.status, 400);
+        limited_by_address(&ask(&stranger).await);
+    }
+}
+
 /// A client that hangs up while its account is looked up drops what is done for it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_that_is_dropped_counts() {
