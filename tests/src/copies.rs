@@ -4,17 +4,33 @@ use std::sync::Arc;
 
 use chancery_domain::{
     Account, Authorization, AuthorizationId, CertificateId, CertificateRecord, CertificateState, Challenge,
-    ChallengeId, Entropy, GroupId, Issued, Order, OrderId, ResellerId, Timestamp,
+    ChallengeId, Entropy, Group, GroupId, Issued, Order, OrderId, ResellerId, Timestamp,
 };
 use chancery_store::{DraftRow, StoreError, Tx};
 use chancery_testkit::{Builders, SeededEntropy};
 
 use crate::world::World;
 
-/// Orders or accounts that one transaction adds.
+/// Orders, accounts or groups that one transaction adds.
 const AT_A_TIME: usize = 200;
 
 impl World {
+    /// Adds this many account groups directly to the database. Lists have them after all other groups.
+    pub async fn fill_reseller_with_groups(&self, reseller: ResellerId, count: usize) {
+        let make = Arc::new(Builders::seeded(97));
+        for first in (0..count).step_by(AT_A_TIME) {
+            let (make, batch) = (make.clone(), AT_A_TIME.min(count - first));
+            let add = move |tx: &mut Tx<'_>| {
+                for _ in 0..batch {
+                    let id = GroupId::new(Timestamp::from_secs(1_600_000_000), make.entropy());
+                    assert!(tx.insert_group(&Group { id, ..make.group(reseller) })?, "the group is new");
+                }
+                Ok::<_, StoreError>(())
+            };
+            self.store.write(add).await.expect("groups of a reseller");
+        }
+    }
+
     /// Adds this many new accounts to a group, straight in the database.
     pub async fn fill_group(&self, reseller: ResellerId, group: GroupId, count: usize) {
         let make = Arc::new(Builders::seeded(98));

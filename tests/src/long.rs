@@ -1,11 +1,12 @@
 //! Things as long as they may be, written behind the back of the interface.
 
 use chancery_domain::{
-    Account, Attempt, Authorization, AuthorizationId, AuthorizationState, CertificateId, CertificateRecord,
-    CertificateState, Challenge, ChallengeId, ChallengeState, ChallengeType, Description, EabCredential, Group,
-    Identifier, Metadata, Name, Order, OrderId, Policy, PolicyId, ProblemKind, ResellerId, ValidationProblem,
+    Account, Action, Attempt, AuditId, Authorization, AuthorizationId, AuthorizationState, CertificateId,
+    CertificateRecord, CertificateState, Challenge, ChallengeId, ChallengeState, ChallengeType, Description,
+    EabCredential, Group, Identifier, Metadata, Name, Order, OrderId, Policy, PolicyId, ProblemKind, ResellerId,
+    Timestamp, ValidationProblem,
 };
-use chancery_store::{StoreError, Tx};
+use chancery_store::{AuditRecord, Outcome, StoreError, Tx};
 use chancery_testkit::Builders;
 
 /// A name of 240 characters.
@@ -138,6 +139,23 @@ impl LongThings {
             orders.push(id);
         }
         Ok(orders)
+    }
+
+    /// Audit records of orders that policies refused, each nearly as long as a record may be. One event is derived from each.
+    pub fn refusals(&self, tx: &mut Tx<'_>, account: &str, at: Timestamp, count: usize) -> Result<(), StoreError> {
+        let message = r#"\""#.repeat(3900);
+        let detail = format!(r#"{{"names":["a.test"],"problems":[{{"message":"{message}"}}],"quota":false}}"#);
+        for _ in 0..count {
+            tx.append_audit(&AuditRecord {
+                id: AuditId::new(at, self.make.entropy()),
+                at,
+                action: Action::OrderRefuse.as_str().to_owned(),
+                outcome: Outcome::Refused,
+                detail: detail.clone(),
+                ..self.make.audit(Some(self.reseller), account)
+            })?;
+        }
+        Ok(())
     }
 
     fn authorization(&self, order: &Order, name: &Identifier, place: usize) -> Authorization {

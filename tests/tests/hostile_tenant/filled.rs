@@ -7,7 +7,8 @@ use chancery_tests::{AcmeClient, Tenant, World, csr, lookup, settings};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::things::Things;
+use crate::long::{self, Long};
+use crate::things::{Kind, Things};
 
 /// How much the store is filled.
 pub(crate) struct Size {
@@ -19,13 +20,22 @@ pub(crate) struct Size {
     members: usize,
     /// Open orders with the most names.
     orders: usize,
+    /// Account groups with a short name and no description.
+    short_groups: usize,
+    /// What long rows consist of; there are none without it.
+    letter: Option<&'static str>,
 }
 
 impl Size {
     /// With their rules, the policies come close to 2 MiB.
-    pub(crate) const CAPS: Self = Self { policies: 1000, groups: 200, members: 300, orders: 20 };
+    pub(crate) const CAPS: Self =
+        Self { policies: 1000, groups: 200, members: 300, orders: 20, short_groups: 0, letter: None };
+    /// With more than a page of long rows in every list, and nearly 10,000 groups. In JSON a letter has at most four bytes.
+    pub(crate) const PAGES: Self =
+        Self { policies: 1000 - long::POLICIES, short_groups: 9190, letter: Some("😀"), ..Self::CAPS };
     /// One of each, for tests of the tables alone.
-    pub(crate) const SMALL: Self = Self { policies: 2, groups: 3, members: 1, orders: 1 };
+    pub(crate) const SMALL: Self =
+        Self { policies: 2, groups: 3, members: 1, orders: 1, short_groups: 0, letter: None };
 }
 
 /// Names of an order.
@@ -53,6 +63,7 @@ pub(crate) struct Filled {
     pub(crate) names: Vec<String>,
     /// An open order of the busy account.
     pub(crate) order: Value,
+    pub(crate) long: Long,
 }
 
 /// Names near the longest that DNS and certificates have.
@@ -136,6 +147,16 @@ impl Filled {
             let body = json!({"account_lookup": account, "csr": csr, "external_id": format!("order {number}")});
             order = owner.post("/v1/order", body).await.expect(201);
         }
+        let long = match size.letter {
+            Some(letter) => Long::make(&world, owner, &account, letter).await,
+            None => Long {
+                group: crowd.clone(),
+                large_group: empty.clone(),
+                policy: things.of(Kind::Policy).to_owned(),
+                order: lookup(&order),
+            },
+        };
+        world.fill_reseller_with_groups(world.reseller_id(&owner.code).await, size.short_groups).await;
         Self {
             tenant: tenant.clone(),
             things,
@@ -148,6 +169,7 @@ impl Filled {
             csr,
             names,
             order,
+            long,
             world,
         }
     }

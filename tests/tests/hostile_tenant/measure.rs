@@ -7,39 +7,59 @@ use tokio::task::JoinHandle;
 
 use crate::{MAX_REFUSAL, MAX_RESPONSE, MAX_ROWS};
 
+/// What is expected of a request.
+#[derive(Clone, Copy)]
+pub(crate) struct Expected {
+    pub(crate) status: u16,
+    /// The limit that the refusal names.
+    pub(crate) limit: Option<&'static str>,
+    /// The most rows that its largest transaction changes.
+    pub(crate) rows: u64,
+}
+
+impl Expected {
+    pub(crate) fn status(status: u16) -> Self {
+        Self { status, limit: None, rows: MAX_ROWS }
+    }
+
+    fn is_refusal(self) -> bool {
+        self.status >= 400
+    }
+}
+
 /// The cost of one request.
 #[derive(Debug)]
 pub(crate) struct Cost {
     pub(crate) response: usize,
     /// Rows changed by the largest transaction.
     pub(crate) rows: u64,
-    /// Bytes by which the contents of all tables grew.
+    /// Bytes by which the contents of all tables grew. Counted for expected refusals only: it reads every table.
     pub(crate) stored: i64,
 }
 
 /// Runs a request to its end, including the audit record of a refusal, and measures it.
-pub(crate) async fn measure(world: &World, request: impl Future<Output = Reply>) -> (Reply, Cost) {
-    let before = stored(world).await;
+pub(crate) async fn measure(world: &World, expected: Expected, request: impl Future<Output = Reply>) -> (Reply, Cost) {
+    let before = if expected.is_refusal() { stored(world).await } else { 0 };
     world.store.take_write_peaks();
     let audit = AuditWriter::start(world);
     let reply = request.await;
     audit.stop().await;
     let rows = world.store.take_write_peaks().rows;
-    let cost = Cost { response: reply.body.len(), rows, stored: stored(world).await - before };
+    let after = if expected.is_refusal() { stored(world).await } else { 0 };
+    let cost = Cost { response: reply.body.len(), rows, stored: after - before };
     (reply, cost)
 }
 
 impl Cost {
-    /// The bounds that hold for every request, as far as this one exceeds them.
-    pub(crate) fn exceeded(&self, reply: &Reply) -> Option<String> {
+    /// The bounds that this request exceeds.
+    fn exceeded(&self, expected: Expected) -> Option<String> {
         let stored = u64::try_from(self.stored).unwrap_or(0);
-        let is_refusal = reply.status.is_client_error() || reply.status.is_server_error();
         let Self { response, rows, .. } = self;
         if *response > MAX_RESPONSE {
             Some(format!("{response} bytes in the response"))
-        } else if *rows > MAX_ROWS {
+        } else if *rows > expected.rows {
             Some(format!("{rows} rows in one transaction"))
-        } else if is_refusal && stored > MAX_REFUSAL {
+        } else if stored > MAX_REFUSAL {
             Some(format!("refused, and {stored} bytes stored"))
         } else {
             None
@@ -52,17 +72,40 @@ impl Cost {
 pub(crate) struct Findings(Vec<String>);
 
 impl Findings {
+    /// Measures a request and checks it.
+    pub(crate) async fn send(
+        &mut self,
+        world: &World,
+        name: &str,
+        expected: Expected,
+        request: impl Future<Output = Reply>,
+    ) -> Reply {
+        let (reply, cost) = measure(world, expected, request).await;
+        self.check(name, expected, &reply, &cost);
+        reply
+    }
+
     /// Checks the status, the bounds and, if one is expected, the limit that a refusal names.
-    pub(crate) fn check(&mut self, name: &str, status: u16, limit: Option<&str>, (reply, cost): &(Reply, Cost)) {
+    pub(crate) fn check(&mut self, name: &str, expected: Expected, reply: &Reply, cost: &Cost) {
+        let status = expected.status;
         let text: String = reply.text().chars().take(300).collect();
         if reply.status.as_u16() != status {
             self.0.push(format!("{name}: {} instead of {status}: {text}", reply.status));
         }
-        if let Some(exceeded) = cost.exceeded(reply) {
+        if let Some(exceeded) = cost.exceeded(expected) {
             self.0.push(format!("{name}: {exceeded}"));
         }
-        if let Some(limit) = limit.filter(|limit| !reply.text().contains(&format!("\"limit\":\"{limit}\""))) {
+        if let Some(limit) = expected.limit.filter(|limit| !reply.text().contains(&format!("\"limit\":\"{limit}\""))) {
             self.0.push(format!("{name}: the limit {limit} is not named: {text}"));
+        }
+    }
+
+    /// Checks that a page of 1,000 items ended because of its bytes: it has fewer items, and a cursor to the others.
+    pub(crate) fn require_full_page(&mut self, name: &str, reply: &Reply) {
+        let page = reply.json();
+        let items = page["items"].as_array().map_or(0, Vec::len);
+        if items == 0 || items >= 1000 || !page["nextCursor"].is_string() {
+            self.0.push(format!("{name}: the page has all {items} items in {} bytes", reply.body.len()));
         }
     }
 
