@@ -33,6 +33,8 @@ impl Size {
     /// With more than a page of long rows in every list, and nearly 10,000 groups. In JSON a letter has at most four bytes.
     pub(crate) const PAGES: Self =
         Self { policies: 1000 - long::POLICIES, short_groups: 9190, letter: Some("😀"), ..Self::CAPS };
+    /// Long rows for the console: in HTML a quotation mark has six bytes.
+    pub(crate) const CONSOLE: Self = Self { letter: Some("\""), ..Self::SMALL };
     /// One of each, for tests of the tables alone.
     pub(crate) const SMALL: Self =
         Self { policies: 2, groups: 3, members: 1, orders: 1, short_groups: 0, letter: None };

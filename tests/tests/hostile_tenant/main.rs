@@ -1,5 +1,5 @@
-//! A hostile tenant: every operation of the reseller API and every resource of ACME with the largest permitted input,
-//! against a store that the tenant has filled to its caps and with more than one page of the longest rows.
+//! A hostile tenant: every operation of the reseller API, every resource of ACME and every page of the console with the largest
+//! permitted input, against a store that the tenant has filled to its caps and with more than one page of the longest rows.
 //!
 //! The tests assert what is deterministic: bytes of each response, rows of each transaction, bytes stored by refused requests, and
 //! the limits that refusals name. `bench/hostile` measures memory and the latency of a well-behaved tenant. An operation or ACME
@@ -7,6 +7,10 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic on a broken assumption")]
 
 mod acme;
+#[allow(dead_code, reason = "shared with the tests of the console, which use more of it")]
+#[path = "../console/browser.rs"]
+mod browser;
+mod console;
 mod filled;
 mod long;
 mod measure;
