@@ -9,7 +9,7 @@ use chancery_domain::ResellerId;
 use chancery_store::{Store, StoreError, Tx};
 use futures_util::FutureExt;
 
-/// Units of work of one tenant that occupy every thread of a store and fill the tenant's share of its queues, until this is
+/// Units of work of one tenant that occupy as many threads of a store as one tenant may and fill the tenant's share of its queues, until this is
 /// dropped. On SQLite, reads on the calling thread go on.
 pub struct Flood {
     gate: Arc<Gate>,
@@ -48,7 +48,9 @@ impl Flood {
 
     async fn on(store: Store) -> Self {
         let gate = Arc::new(Gate::default());
-        let threads = store.connections() + usize::from(!store.is_shared());
+        // A quarter of the connections does not serve one tenant alone.
+        let share = store.connections() - store.connections() / 4;
+        let threads = share + usize::from(!store.is_shared());
         let mut units = Vec::new();
         for thread in 0..threads {
             let gate = gate.clone();

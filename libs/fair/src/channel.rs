@@ -67,7 +67,8 @@ impl<T> FairSender<T> {
 }
 
 impl<T> FairReceiver<T> {
-    /// The next item, as soon as there is one; none after the sender was dropped and nothing waits.
+    /// The next item, as soon as there is one that may run; none after the sender was dropped and there is none. What waits for a
+    /// server of its tenant then is received by the servers that the tenant has.
     pub fn recv(&self) -> Option<(Tenant, T)> {
         let mut state = self.0.state.lock();
         loop {
@@ -148,7 +149,7 @@ impl<T> Drop for FairReceiver<T> {
         let mut state = self.0.state.lock();
         state.receivers -= 1;
         if state.receivers == 0 {
-            left.extend(std::iter::from_fn(|| state.queue.pop()));
+            left.extend(state.queue.drain());
         }
         drop(state);
         // Dropping an item can run code of its owner, which must not find the lock taken.

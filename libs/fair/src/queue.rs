@@ -20,6 +20,9 @@ const MIN_COST: Duration = Duration::from_micros(20);
 const SYSTEM_WEIGHT: u64 = 4;
 /// An eighth of the queue is reserved for the system.
 const SYSTEM_RESERVE: usize = 8;
+/// A quarter of the servers, rounded down, does not serve the tenant that occupies the others: an item of another one that arrives
+/// finds a free server.
+const RESERVED_SERVERS: usize = 4;
 /// Idle tenants are forgotten when the number of known tenants has doubled and is at least this large.
 const FEW_TENANTS: usize = 64;
 /// The room that an idle tenant keeps for its next items.
@@ -50,7 +53,8 @@ impl Tenant {
 pub struct QueueLimits {
     /// Items that may wait.
     pub capacity: usize,
-    /// Items that run at the same time. While other tenants wait, one tenant has at most half of them, rounded up.
+    /// Items that run at the same time. One tenant has at most half of them, rounded up, while other tenants wait, and at most
+    /// three quarters, rounded up, while none does. The system is exempt from the latter.
     pub servers: usize,
 }
 
@@ -144,7 +148,8 @@ impl<T> FairQueue<T> {
         Ok(())
     }
 
-    /// Takes the next item to run. [`Self::finish`] must follow once it has run.
+    /// Takes the next item to run; none if nothing waits, or only tenants with as many servers as they may have. [`Self::finish`]
+    /// must follow once the item has run.
     pub fn pop(&mut self) -> Option<(Tenant, T)> {
         let Entry { tenant, virtual_time, .. } = self.next_entry()?;
         let account = self.tenants.get_mut(&tenant)?;
@@ -161,6 +166,13 @@ impl<T> FairQueue<T> {
             self.enter(tenant, virtual_time);
         }
         Some((tenant, item))
+    }
+
+    /// Takes all waiting items, in no particular order.
+    pub fn drain(&mut self) -> Vec<T> {
+        self.waiting = 0;
+        self.order.clear();
+        self.tenants.values_mut().flat_map(|account| account.waiting.drain(..)).collect()
     }
 
     /// Charges a tenant for an item that was popped and has run for so long.
@@ -182,9 +194,14 @@ impl<T> FairQueue<T> {
         self.latest = self.latest.max(virtual_time);
     }
 
-    /// Takes the entry with the smallest virtual time out of the order, of the tenants that may have another server if there are any.
+    /// Takes the entry with the smallest virtual time out of the order: of the tenants with less than their share of the servers
+    /// if there are any, or else of those that may have more.
     fn next_entry(&mut self) -> Option<Entry> {
         let share = self.limits.servers.div_ceil(2);
+        let most = match self.limits.servers / RESERVED_SERVERS {
+            0 => usize::MAX,
+            reserved => self.limits.servers - reserved,
+        };
         let mut passed_over = Vec::new();
         let next = loop {
             let Some(mut first) = self.order.peek_mut() else { break None };
@@ -200,12 +217,14 @@ impl<T> FairQueue<T> {
             if account.running < share {
                 break Some(entry);
             }
-            passed_over.push(entry);
+            passed_over.push((entry, account.running < most || entry.tenant == Tenant::System));
         };
-        let mut passed_over = passed_over.into_iter();
-        // If only tenants with their share wait, a free server is better used than left idle.
-        let next = next.or_else(|| passed_over.next());
-        self.order.extend(passed_over.map(Reverse));
+        // If only tenants with their share wait, most of the free servers are better used than left idle.
+        let next = next.or_else(|| {
+            let position = passed_over.iter().position(|(_, may_have_more)| *may_have_more)?;
+            Some(passed_over.remove(position).0)
+        });
+        self.order.extend(passed_over.into_iter().map(|(entry, _)| Reverse(entry)));
         next
     }
 
@@ -381,15 +400,26 @@ mod tests {
     }
 
     #[test]
-    fn a_tenant_alone_has_every_server() {
+    fn a_tenant_alone_leaves_a_quarter_of_the_servers_to_those_who_arrive() {
         let mut queue = queue(1000, 8);
         push_all(&mut queue, A, 0..20);
-        for _ in 0..8 {
+        for _ in 0..6 {
             assert_eq!(queue.pop().map(|(tenant, _)| tenant), Some(A));
         }
+        assert_eq!(queue.pop(), None);
         queue.push(B, 0).unwrap();
+        assert_eq!(queue.pop().map(|(tenant, _)| tenant), Some(B), "no item of A has to end first");
         queue.finish(A, HEAVY);
-        assert_eq!(queue.pop().map(|(tenant, _)| tenant), Some(B));
+        assert_eq!(queue.pop().map(|(tenant, _)| tenant), Some(A));
+        assert_eq!(queue.drain().len(), 13);
+        assert!(queue.is_empty() && queue.pop().is_none());
+    }
+
+    #[test]
+    fn the_system_alone_has_every_server() {
+        let mut queue = queue(1000, 8);
+        push_all(&mut queue, Tenant::System, 0..20);
+        assert_eq!(std::iter::from_fn(|| queue.pop()).count(), 20);
     }
 
     #[test]

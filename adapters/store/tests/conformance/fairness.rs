@@ -178,3 +178,21 @@ pub(crate) async fn a_reseller_that_floods_the_queue_leaves_room_for_others(db: 
         traced.store.ping().await.unwrap();
     }
 }
+
+pub(crate) async fn a_reseller_alone_leaves_connections_to_those_who_arrive(db: Database) {
+    let store = db.another(&Options { connections: 8, ..Options::default() }).unwrap();
+    let (traced, gate) = (Traced { store, runs: Arc::default() }, Arc::new(Gate::default()));
+    let mut queued = Vec::new();
+    for _ in 0..8 {
+        let gate = gate.clone();
+        let wait = move |_: &mut Tx<'_>| {
+            gate.pass();
+            Ok(())
+        };
+        queued.push(traced.queue(HEAVY, Kind::Read, wait).await);
+    }
+    gate.reached_by(6).await;
+    traced.of(LIGHT).read(|_| Ok::<_, StoreError>(())).await.unwrap();
+    gate.open();
+    all_done(queued).await;
+}

@@ -227,6 +227,7 @@ conformance! {
         resellers_share_time_and_not_turns,
         a_commit_does_not_wait_for_all_units_of_another_reseller,
         a_reseller_that_floods_the_queue_leaves_room_for_others,
+        a_reseller_alone_leaves_connections_to_those_who_arrive,
     }
     neighbours {
         two_handles_write_to_one_database,
