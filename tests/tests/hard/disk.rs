@@ -68,7 +68,7 @@ async fn until_it_works_again(server: &Server, ledger: &mut Ledger) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_is_told_and_over_when_there_is_room() {
-    // Far more than the service writes before its log is copied into the database, which begins at 32 MiB.
+    // Far more than the service writes before its log is copied into the database, which begins at 8 MiB.
     let Some(disk) = Mounted::small(128) else { return };
     let logs = tempfile::tempdir().unwrap();
     let Some(server) = Server::start(&disk.data(), &logs.path().join("log"), "", &[]) else { return };

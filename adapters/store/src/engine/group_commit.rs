@@ -1,11 +1,12 @@
 //! The SQLite writer: runs the waiting units of work in one transaction and commits them with one fsync.
 //!
 //! Units are taken one at a time, each from the tenant that has used the least of the writer's time. A group that has run for
-//! 20 ms takes no more of them, so a unit waits for at most the one that is running, its own group and a commit if its tenant has few.
+//! 5 ms, or twice as long as a commit takes, takes no more of them, so a unit waits for at most the one that is running, its own group and a commit if its tenant has few.
 //! The time of a commit, with the checkpoint that it may bring along, is charged to the tenants of its units: in proportion to the
 //! time that their units have run.
 
 use std::cell::Cell;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,9 @@ use crate::unit::{Errand, Unit};
 
 /// How long a group takes units that have arrived since it began.
 const GATHERS_FOR: Duration = Duration::from_millis(5);
-/// How long a group takes units at all.
-const RUNS_FOR: Duration = Duration::from_millis(20);
+/// How long a group takes units at all: twice as long as a commit takes, but within these bounds. On a slow disk commits are shared
+/// by more units; on a fast one, a unit of another tenant does not wait for a long group.
+const RUNS_FOR: RangeInclusive<Duration> = Duration::from_millis(5)..=Duration::from_millis(20);
 /// How long a large group waits for more units, at most. Pages that every unit changes are written once for each commit.
 const WAITS_FOR: Duration = Duration::from_millis(2);
 /// The size of a large group. In a smaller one, a unit would wait for no good reason.
@@ -62,8 +64,10 @@ impl Writer {
         while self.queue.wait() {
             let since = Instant::now();
             // No longer than a commit takes, so that a unit waits for two of them at most.
-            let waits = if before < MANY { Duration::ZERO } else { self.commit_took.get().min(WAITS_FOR) };
-            let mut group = Group::new(&self.queue, self.most, since + waits);
+            let commit_took = self.commit_took.get();
+            let waits = if before < MANY { Duration::ZERO } else { commit_took.min(WAITS_FOR) };
+            let runs_for = (2 * commit_took).clamp(*RUNS_FOR.start(), *RUNS_FOR.end());
+            let mut group = Group::new(&self.queue, self.most, since + waits, runs_for);
             let committed = self.commit_together(&mut group);
             if committed.is_ok() {
                 group.charge_commit(self.commit_took.get());
@@ -205,18 +209,20 @@ struct Group<'q> {
     waited: usize,
     /// How long the group waits for units to arrive.
     waits_until: Instant,
+    /// How long the group takes units.
+    runs_for: Duration,
 }
 
 impl<'q> Group<'q> {
-    fn new(queue: &'q FairReceiver<Errand>, most: usize, waits_until: Instant) -> Self {
-        Self { units: Vec::new(), queue, most, waited: queue.len(), waits_until }
+    fn new(queue: &'q FairReceiver<Errand>, most: usize, waits_until: Instant, runs_for: Duration) -> Self {
+        Self { units: Vec::new(), queue, most, waited: queue.len(), waits_until, runs_for }
     }
 
     /// The next unit to run in a group that has run for so long: as many as waited when it began, and those that arrive soon
     /// after.
     fn next(&mut self, elapsed: Duration) -> Option<(Tenant, &mut (dyn Unit + 'static))> {
         let taken = self.units.len();
-        if taken >= self.most || (taken > 0 && elapsed >= RUNS_FOR) {
+        if taken >= self.most || (taken > 0 && elapsed >= self.runs_for) {
             return None;
         }
         let next = match taken < self.waited {
@@ -282,6 +288,10 @@ mod tests {
         (come, queue)
     }
 
+    fn group_of(queue: &FairReceiver<Errand>, most: usize, waits_until: Instant) -> Group<'_> {
+        Group::new(queue, most, waits_until, *RUNS_FOR.end())
+    }
+
     fn joins(group: &mut Group<'_>, elapsed: Duration) -> bool {
         group.next(elapsed).is_some()
     }
@@ -289,7 +299,7 @@ mod tests {
     #[test]
     fn a_group_takes_who_waits_and_while_it_is_open_who_comes() {
         let (come, queue) = waiting(2);
-        let mut group = Group::new(&queue, 4, Instant::now());
+        let mut group = group_of(&queue, 4, Instant::now());
         for _ in 0..3 {
             come.send(A, errand()).unwrap();
         }
@@ -302,16 +312,16 @@ mod tests {
     #[test]
     fn a_group_that_has_run_for_long_takes_no_more() {
         let (_come, queue) = waiting(3);
-        let mut group = Group::new(&queue, 4, Instant::now());
-        assert!(joins(&mut group, RUNS_FOR), "it is not empty");
-        assert!(joins(&mut group, RUNS_FOR - Duration::from_nanos(1)));
-        assert!(!joins(&mut group, RUNS_FOR) && queue.len() == 1);
+        let mut group = group_of(&queue, 4, Instant::now());
+        assert!(joins(&mut group, *RUNS_FOR.end()), "it is not empty");
+        assert!(joins(&mut group, *RUNS_FOR.end() - Duration::from_nanos(1)));
+        assert!(!joins(&mut group, *RUNS_FOR.end()) && queue.len() == 1);
     }
 
     #[test]
     fn a_unit_of_another_tenant_joins_before_the_rest_of_a_long_queue() {
         let (come, queue) = waiting(9);
-        let mut group = Group::new(&queue, 16, Instant::now());
+        let mut group = group_of(&queue, 16, Instant::now());
         let (tenant, _) = group.next(OPEN).unwrap();
         come.send(B, errand()).unwrap();
         queue.finish(tenant, GATHERS_FOR);
@@ -321,14 +331,14 @@ mod tests {
     #[test]
     fn a_group_that_waits_takes_who_comes_by_then() {
         let (come, queue) = waiting(1);
-        let mut group = Group::new(&queue, 4, Instant::now() + HOURS);
+        let mut group = group_of(&queue, 4, Instant::now() + HOURS);
         let late = thread::spawn(move || come.send(A, errand()).map(|()| come).is_ok());
         assert!(joins(&mut group, OPEN));
         assert!(joins(&mut group, OPEN), "it waits for one who is late");
         assert!(late.join().unwrap());
         assert!(!joins(&mut group, OPEN), "it waits for nobody where nobody can come");
         let (_come, queue) = waiting(1);
-        let mut group = Group::new(&queue, 4, Instant::now() + HOURS);
+        let mut group = group_of(&queue, 4, Instant::now() + HOURS);
         assert!(joins(&mut group, OPEN));
         assert!(!joins(&mut group, GATHERS_FOR), "it does not wait once it is closed");
     }
@@ -338,14 +348,14 @@ mod tests {
         const MILLI: Duration = Duration::from_millis(1);
         let (come, queue) = waiting(3);
         (0..3).for_each(|_| come.send(B, errand()).unwrap());
-        let mut group = Group::new(&queue, 2, Instant::now());
+        let mut group = group_of(&queue, 2, Instant::now());
         for (expected, ran) in [(A, 9 * MILLI), (B, MILLI)] {
             assert_eq!(group.next(OPEN).map(|(tenant, _)| tenant), Some(expected));
             group.finish(ran);
         }
         group.charge_commit(100 * MILLI);
         // A has used 99 ms and B 11 ms.
-        let mut next = Group::new(&queue, 4, Instant::now());
+        let mut next = group_of(&queue, 4, Instant::now());
         let mut order = Vec::new();
         while let Some((tenant, _)) = next.next(OPEN) {
             order.push(tenant);
@@ -357,7 +367,7 @@ mod tests {
     #[test]
     fn a_group_of_one_stays_alone() {
         let (_come, queue) = waiting(2);
-        let mut group = Group::new(&queue, 1, Instant::now() + HOURS);
+        let mut group = group_of(&queue, 1, Instant::now() + HOURS);
         assert!(joins(&mut group, OPEN) && !joins(&mut group, OPEN));
         assert_eq!(queue.len(), 1);
     }
@@ -365,7 +375,7 @@ mod tests {
     #[test]
     fn units_that_cannot_begin_are_taken_together() {
         let (_come, queue) = waiting(5);
-        let mut group = Group::new(&queue, 4, Instant::now());
+        let mut group = group_of(&queue, 4, Instant::now());
         group.take_waiting();
         assert_eq!((group.units.len(), queue.len()), (4, 1));
     }

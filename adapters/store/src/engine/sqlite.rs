@@ -28,9 +28,9 @@ use super::trouble::Trouble;
 
 /// What the writer keeps in memory of the file.
 const WRITER_CACHE_KIB: i64 = 16 * 1024;
-/// How long the log grows before it is copied into the file: 32 MiB. Most of its pages are written again and again, and copied
-/// but once.
-const LOG_PAGES: i64 = 8192;
+/// The write-ahead log is copied into the database when it has this many pages: 8 MiB. Most pages are written many times and copied
+/// once. A commit waits for the copy, so a longer log makes other tenants wait longer beside one that writes much.
+const LOG_PAGES: i64 = 2048;
 
 /// Threads with connections of their own. They end when the pool is dropped, after what was queued is done.
 pub(crate) struct Pool {
