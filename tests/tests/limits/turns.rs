@@ -81,6 +81,23 @@ on_both_databases! {
         tenant.add_members(&group, &accounts).await.expect(200);
     }
 
+    async fn an_order_under_many_policies_waits_for_its_turn(world: World) {
+        let tenant = world.tenant("DEMO").await;
+        let (account, free) = (tenant.make_account("c@example.com").await, tenant.make_account("f@example.com").await);
+        let group = tenant.make_group("group").await;
+        tenant.add_members(&group, &[lookup(&account)]).await.expect(200);
+        for number in 0..100 {
+            let policy = tenant.make_policy(&format!("policy {number}"), json!({})).await;
+            tenant.assign(&group, &policy).await.expect(200);
+        }
+        let order = |account| json!({"account_lookup": lookup(account), "csr": csr(&["www.example.com"])});
+        let turns = all_turns(&world, &tenant).await;
+        assert_eq!(tenant.post("/v1/order", order(&account)).await.expect(503)["limit"], "list-reads");
+        tenant.post("/v1/order", order(&free)).await.expect(201);
+        drop(turns);
+        tenant.post("/v1/order", order(&account)).await.expect(201);
+    }
+
     async fn however_many_are_asked_for_at_once_all_are_read(world: World) {
         let tenant = world.tenant("DEMO").await;
         let asked = join_all((0..60).map(|number| tenant.get(LISTS[number % LISTS.len()])));

@@ -179,12 +179,13 @@ fn evaluation(
     validity_days: Option<u32>,
 ) -> PolicyEvaluation<Violations> {
     let names = names.clone();
-    PolicyEvaluation::new(Subject::new(by.caller.reseller, by.customer.id), move |policies| match &*names {
+    let evaluate = move |policies: &EffectivePolicies| match &*names {
         Ok(ReadNames { profile, identifiers, .. }) => {
             policies.evaluate_order(&Request { validity_days, ..Request::of(profile, identifiers) })
         }
         Err(_) => Violations::default(),
-    })
+    };
+    PolicyEvaluation::new(Subject::new(by.caller.reseller, by.customer.id), evaluate).in_turn()
 }
 
 fn pre_authorize(

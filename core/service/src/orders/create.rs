@@ -59,7 +59,7 @@ impl Orders {
         let subject = Subject { reseller: caller.reseller, account: new.account.clone() };
         let checked = Arc::new(Checked::read(&kernel, &new));
         let evaluated = checked.clone();
-        let evaluation = PolicyEvaluation::new(subject, move |policies| evaluated.evaluate(policies));
+        let evaluation = PolicyEvaluation::new(subject, move |policies| evaluated.evaluate(policies)).in_turn();
         let refused = Refused::default();
         let token = OrderToken::default();
         let (noted, reserved) = (refused.clone(), token.clone());

@@ -18,23 +18,32 @@ use crate::kernel::Kernel;
 
 /// How often a transaction is begun. Whoever changes policies faster than this gets 503 for the orders of their accounts.
 const MAX_ATTEMPTS: usize = 4;
+/// An order whose account has this many policies holds a list permit while they are evaluated and compared, as an evaluation does.
+const MANY_POLICIES: usize = 100;
 
 /// What is to be decided, and from whose policies.
 pub(crate) struct PolicyEvaluation<D> {
     subject: Option<Subject>,
     evaluate: Box<dyn Fn(&EffectivePolicies) -> D + Send + Sync>,
+    /// Whether it waits for a list permit if there are many policies.
+    in_turn: bool,
 }
 
 impl<D> PolicyEvaluation<D> {
     pub(crate) fn new(subject: Subject, evaluate: impl Fn(&EffectivePolicies) -> D + Send + Sync + 'static) -> Self {
-        Self { subject: Some(subject), evaluate: Box::new(evaluate) }
+        Self { subject: Some(subject), evaluate: Box::new(evaluate), in_turn: false }
+    }
+
+    /// Waits for a list permit of the reseller if there are many policies, so that a reseller with many of them waits for itself.
+    pub(crate) fn in_turn(self) -> Self {
+        Self { in_turn: true, ..self }
     }
 }
 
 impl PolicyEvaluation<()> {
     /// For transactions that need the policies, but nothing that has to be evaluated from their rules about names.
     pub(crate) fn none() -> Self {
-        Self { subject: None, evaluate: Box::new(|_| ()) }
+        Self { subject: None, evaluate: Box::new(|_| ()), in_turn: false }
     }
 }
 
@@ -104,7 +113,9 @@ impl Kernel {
         T: Send + 'static,
         F: FnMut(&mut Tx<'_>, &Decision<D>) -> Result<T, ServiceError> + Send + 'static,
     {
+        let reseller = reseller.into();
         let store = self.store_of(reseller);
+        let mut permit = None;
         let transaction = Arc::new(Mutex::new(transaction));
         let subject = evaluation.subject.as_ref();
         let mut policies =
@@ -112,6 +123,12 @@ impl Kernel {
         let mut attempts = 0;
         loop {
             attempts += 1;
+            if let Some(reseller) =
+                reseller.filter(|_| evaluation.in_turn && policies.versions().len() >= MANY_POLICIES)
+                && permit.is_none()
+            {
+                permit = Some(self.list_permit(reseller).await?);
+            }
             let outcome = (evaluation.evaluate)(&policies);
             let decision = Arc::new(Decision { kernel: self.clone(), policies, outcome, stale: Mutex::default() });
             let (transaction, made) = (transaction.clone(), decision.clone());
