@@ -112,6 +112,11 @@ fn what_is_wrong_is_found() {
     assert!(dead_end("docs/README.md", "nowhere.md").is_some());
     assert!(dead_end("docs/README.md", "operations.md#nowhere").is_some());
     assert!(dead_end("docs/README.md", "../README.md").is_some());
+    assert!(dead_end("docs/performance.md", "../docs/README.md").is_some());
+    assert!(dead_end("docs/decisions/README.md", "../../README.md").is_some());
+    assert!(dead_end("docs/decisions/README.md", "../SUMMARY.md").is_some());
+    assert_eq!(dead_end("docs/decisions/README.md", "../performance.md"), None);
+    assert_eq!(dead_end("docs/performance.md", "decisions/README.md"), None);
     assert_eq!(dead_end("README.md", "docs/README.md#words"), None);
     assert!(missing_file("tests/tests/book/main.rs::no_such_test").is_some());
     assert!(missing_file("tests/tests/no_such_file.rs").is_some());
@@ -161,13 +166,24 @@ fn none(wrong: &[String]) {
     assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
 }
 
-/// The pages of the book, from the root of the repository.
+/// The pages of the book, as paths from the root of the repository: those in `docs/` and in its folders.
 fn book() -> Vec<String> {
-    let entries = fs::read_dir(root().join("docs")).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<_> = names.filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}")).collect();
-    names.sort();
-    names
+    let mut pages = pages_in("docs");
+    pages.sort();
+    pages
+}
+
+fn pages_in(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(root().join(folder)).unwrap().map(Result::unwrap);
+    let pages = entries.flat_map(|entry| {
+        let path = format!("{folder}/{}", entry.file_name().into_string().unwrap());
+        match entry.file_type().unwrap().is_dir() {
+            true => pages_in(&path),
+            false if path.ends_with(".md") => vec![path],
+            false => Vec::new(),
+        }
+    });
+    pages.collect()
 }
 
 fn pages() -> Vec<(String, Markdown)> {

@@ -19,7 +19,7 @@ pub(crate) fn dead_end(page: &str, link: &str) -> Option<String> {
         return Some(format!("({link}) is not there"));
     }
     // mdBook makes a site of the pages of docs/ and of nothing else; SUMMARY.md is none.
-    if page.starts_with("docs/") && page != "docs/SUMMARY.md" && (path.contains('/') || path == "SUMMARY.md") {
+    if page.starts_with("docs/") && page != "docs/SUMMARY.md" && !is_in_book(page, path) {
         return Some(format!("({link}) leads out of the book"));
     }
     if fragment.is_empty() {
@@ -27,6 +27,23 @@ pub(crate) fn dead_end(page: &str, link: &str) -> Option<String> {
     }
     let headings = Markdown::read(&fs::read_to_string(&target).ok()?).headings;
     (!headings.iter().any(|heading| heading == fragment)).then(|| format!("({link}) has no such heading"))
+}
+
+/// Whether a path that a page of the book links to stays in `docs/` and is not the table of contents.
+fn is_in_book(page: &str, path: &str) -> bool {
+    let mut parts: Vec<_> = page.split('/').collect();
+    parts.pop();
+    for part in path.split('/') {
+        if part != ".." {
+            parts.push(part);
+            continue;
+        }
+        parts.pop();
+        if parts.is_empty() {
+            return false;
+        }
+    }
+    parts != ["docs", "SUMMARY.md"]
 }
 
 /// Why what looks like a file of the repository, or a test in one (`file::test`), is none.
