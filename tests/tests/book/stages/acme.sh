@@ -1,6 +1,6 @@
 stage() { dev; }
 
-after_against_chancery_dev() {
+after_try_it_with_chancery_dev() {
     openssl x509 -in .lego/certificates/hello.test.crt -noout
     means KID "$KID"
     means HMAC "$HMAC"
@@ -34,17 +34,17 @@ before_acme_tiny() {
 }
 after_acme_tiny() { openssl x509 -in www.pem -noout; }
 
-before_in_place_of_pebble() { stop; }
-after_in_place_of_pebble() { curl -s "$(fact pebble.directory_url)" | jq -e .newOrder; }
+before_run_a_pebble_compatible_server() { stop; }
+after_run_a_pebble_compatible_server() { curl -s "$(fact pebble.directory_url)" | jq -e .newOrder; }
 
-before_in_place_of_pebble_2() {
+before_run_a_pebble_compatible_server_2() {
     stop
     mkdir -p test/certs/localhost
     self_signed test/certs/localhost/cert.pem test/certs/localhost/key.pem
 }
-after_in_place_of_pebble_2() {
+after_run_a_pebble_compatible_server_2() {
     curl -s --cacert test/certs/localhost/cert.pem "$(fact pebble.directory_url)" | jq -e .newOrder
     means https://localhost:15000 "$(fact pebble.management_url)"
 }
 
-after_in_place_of_pebble_3() { openssl x509 -in pebble.minica.pem -noout; }
+after_run_a_pebble_compatible_server_3() { openssl x509 -in pebble.minica.pem -noout; }
