@@ -47,24 +47,24 @@ async fn tell() -> String {
     story.say(ACCOUNT);
     let account = story.post("/v1/account", json!({"customer_email": "admin@customer.example"}), 201).await;
 
-    story.chapter("3. Look whether the CSR is good");
+    story.chapter("3. Validate the CSR");
     story.say(CSR);
     let csr = csr(&["hello.test"]);
     story.post("/v1/validate-csr", json!({"csr": csr, "account_lookup": lookup(&account)}), 200).await;
 
-    story.chapter("4. Order");
+    story.chapter("4. Create an order");
     story.say(ORDER);
     let order = json!({"account_lookup": lookup(&account), "csr": csr, "external_id": "shop-4711"});
     let order = story.post("/v1/order", order, 201).await;
     let path = format!("/v1/order/{}", lookup(&order));
 
-    story.chapter("5. Get the challenge codes");
+    story.chapter("5. Generate the challenges");
     story.say(CODES);
     let codes = format!("/v1/authz/{}/challenges", lookup(&order["authorizations"][0]));
     let codes = story.post_empty(&codes, 200).await;
     let http = codes["challenges"].as_array().unwrap().iter().find(|code| code["type"] == "http-01").unwrap().clone();
 
-    story.chapter("6. Publish one, and choose it");
+    story.chapter("6. Respond to a challenge");
     story.say(CHOOSE);
     publish(&web, &http);
     story.post_empty(&format!("/v1/challenge/{}", lookup(&http)), 200).await;
@@ -72,26 +72,26 @@ async fn tell() -> String {
     story.say(POLL);
     story.get(&path, 200).await;
 
-    story.chapter("7. Finalize");
+    story.chapter("7. Finalize the order");
     story.say(FINALIZE);
     story.post_empty(&format!("{path}/finalize"), 202).await;
     world.work(None).await;
 
-    story.chapter("8. Fetch the certificate");
+    story.chapter("8. Download the certificate");
     story.say(FETCH);
     let certificate = format!("/certificate/{}", order["certificateLookup"].as_str().unwrap());
     story.get_as(&certificate, "application/pem-certificate-chain", 200).await;
     story.say(METADATA);
     story.get_as(&format!("/v1{certificate}"), "application/json", 200).await;
 
-    story.chapter("9. List, and revoke");
+    story.chapter("9. List and revoke certificates");
     story.say(LIST);
     story.get("/v1/certificates?certificate_status=issued&customer_email=admin@customer.example", 200).await;
     story.say(REVOKE);
     let revocation = format!("/v1/certificates/{}/revocation", lookup(&order));
     story.post(&revocation, json!({"reason": "superseded", "comment": "moved to another host"}), 202).await;
 
-    story.chapter("When something is wrong");
+    story.chapter("Errors");
     story.say(WRONG);
     let wrong = json!({"customer_email": "nobody@customer.example", "csr": csr, "profil": "TLS-90d"});
     story.post("/v1/order", wrong, 400).await;
@@ -123,57 +123,60 @@ fn eyes(world: &World, web: &TestWeb) -> Arc<Validator> {
 }
 
 const INTRODUCTION: &str = "\
-# From nothing to a certificate, and back
+# From nothing to a certificate
 
-What a reseller does to get a certificate for a customer, request by request. Every request here was made to the
-service and every answer is the one it gave; a test keeps it so. Only what is long or different each time is cut to `…`.
-`chancery demo` does the same against a running `chancery dev`.
+This page shows the requests that a reseller sends to obtain a certificate for a customer, and the responses of the service. A test
+sends every request and compares the responses. Values that are long or random are replaced by `…`. `chancery demo` runs the same
+sequence against a running `chancery dev`.
 
-Request bodies are `snake_case`, answers `camelCase`. A field that is not known is refused, so that a mistyped one is
-never silently dropped. Times are UTC.";
+Request bodies use `snake_case`, responses `camelCase`. The service refuses unknown members, so a mistyped one is never dropped
+silently. Times are UTC.";
 
 const TOKEN: &str = "\
-Client id, client secret, audience and the URL of the token endpoint come from the operator of the service. A token is
-good for 24 hours; keep it until it expires, and send it as `Authorization: Bearer …` with everything below.";
+The operator of the service issues the client id, client secret, audience and the URL of the token endpoint. By default a token is
+valid for 24 hours. Cache it until it expires, and send it as `Authorization: Bearer …` with every request below.";
 
 const ACCOUNT: &str = "\
-An account is a customer of yours. The answer is the only one that shows the `hmacKey`: with it and the `kid`, the
-customer's own ACME clients can get certificates without you. For ordering through this API you need only the `lookup`.";
+An account represents one of your customers. Only this response contains the `hmacKey`. With the `hmacKey` and the `kid`, the
+customer's own ACME clients can obtain certificates without you. To order through this API you need only the `lookup`.";
 
 const CSR: &str = "\
-The customer makes a key and a CSR, and keeps the key. Asking first costs nothing and lists everything that stands
-against it, one problem a line; with the account, your policies and the CAA records of the names are asked as well.";
+The customer generates a key pair and a CSR, and does not share the private key. This request changes nothing and lists every
+problem of the CSR, one a line. With an account it also checks your policies and the CAA records of the names.";
 
 const ORDER: &str = "\
-The names are taken from the CSR. `external_id` is your own reference, and `GET /v1/order?external_id=…` finds the order
-again. With an `Idempotency-Key` header, a request that is repeated because its answer was lost makes no second order.";
+The names are taken from the CSR. `external_id` is your own reference; `GET /v1/order?external_id=…` finds the order by it. If you
+send an `Idempotency-Key` header, repeating the request after a lost response does not create a second order.";
 
 const CODES: &str = "\
-For each authorization that is not `valid` already, ask for its codes. Each challenge says what to publish, ready to
-paste. A name whose control the account has shown lately needs no new challenge: its authorization is `valid` from the
-start, and the order may be `ready` at once.";
+Generate the challenges of each authorization that is not yet `valid`. The `instructions` of a challenge contain the response to
+publish. If the account has validated a name recently, its authorization is `valid` from the start, and the order may be `ready`
+at once.";
 
 const CHOOSE: &str = "\
-Publish the `body` at the `url` (or the TXT record, or the certificate for tls-alpn-01) and choose that challenge. It is
-looked at once; what is merely missing is looked for again for 20 seconds, what is wrong fails.";
+Publish the `body` at the `url` (or the TXT record, or the certificate for tls-alpn-01), then select that challenge. Validation
+starts at once. A response that is missing is retried for 20 seconds by default; a wrong response fails the order.";
 
 const POLL: &str = "\
-A moment later the order is `ready`. The challenge shows every look that was taken, and `progress` what the order waits
-for, so that nobody has to guess.";
+Poll the order until it is `ready`. The challenge lists every validation attempt, and `progress` shows the step that the order
+waits for.";
 
-const FINALIZE: &str = "The order has everything it needs. Asking again would give 208 and the same order.";
+const FINALIZE: &str = "Finalizing starts issuance. A repeated request receives 208 and the order.";
 
 const FETCH: &str = "\
-Until it is issued this answers 202 with `Retry-After` and the order. `application/pkix-cert` and
-`application/pkcs7-mime` are to be had as well.";
+Before the certificate is issued, the response is 202 with `Retry-After` and the order. `application/pkix-cert` and
+`application/pkcs7-mime` are available too.";
 
-const METADATA: &str = "With `Accept: application/json` it comes with what is known of it:";
+const METADATA: &str = "`Accept: application/json` adds the metadata:";
 
-const LIST: &str = "Certificates can be listed by customer, account, credential, status, name, serial number and end:";
+const LIST: &str = "\
+You can filter the list by customer, account, EAB credential, status, name, profile, serial number, expiry and
+`external_id`:";
 
 const REVOKE: &str = "\
-A certificate is revoked by its order. CRL and OCSP show it within seconds. A second request is answered with 208.";
+A certificate is revoked by the lookup of its order. CRL and OCSP reflect the revocation within seconds. A repeated request
+receives 208.";
 
-const WRONG: &str = "Every problem is listed, with where it is and what to do:";
+const WRONG: &str = "The response lists every problem with its field and a correction:";
 
-const NOT_READY: &str = "And an order that is not ready says what it waits for:";
+const NOT_READY: &str = "An order that is not ready lists the authorizations that are missing:";
