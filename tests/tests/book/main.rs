@@ -117,7 +117,7 @@ fn what_is_wrong_is_found() {
     assert!(dead_end("docs/decisions/README.md", "../SUMMARY.md").is_some());
     assert_eq!(dead_end("docs/decisions/README.md", "../performance.md"), None);
     assert_eq!(dead_end("docs/performance.md", "decisions/README.md"), None);
-    assert_eq!(dead_end("README.md", "docs/README.md#words"), None);
+    assert_eq!(dead_end("README.md", "docs/README.md#glossary"), None);
     assert!(missing_file("tests/tests/book/main.rs::no_such_test").is_some());
     assert!(missing_file("tests/tests/no_such_file.rs").is_some());
     assert_eq!(missing_file("tests/tests/book/main.rs::what_is_wrong_is_found"), None);
