@@ -16,4 +16,4 @@ after_2_write_the_configuration() { cp "$BLOCK" etc/chancery/chancery.toml; }
 
 after_4_start_2() { openssl x509 -in root.pem -noout -subject | grep "Example GmbH Root CA 1"; }
 
-after_5_let_a_reseller_in() { said client_secret || said 'client secret'; }
+after_5_add_a_reseller() { said client_secret || said 'client secret'; }
