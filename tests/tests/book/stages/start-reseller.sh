@@ -1,4 +1,4 @@
-after_try_it_without_anybody() {
+after_try_it_locally() {
     is_dev
     means '"audience": "https://ca.example.com"' "\"audience\": \"$(fact audience)\""
     means cli_… "$(fact client_id)"
@@ -7,6 +7,6 @@ after_try_it_without_anybody() {
         -keyout /dev/null -subj / -addext subjectAltName=DNS:www.customer.test 2>/dev/null | awk '{printf "%s\\n", $0}')"
 }
 
-after_the_shortest_way_to_a_certificate() { said hmacKey; }
+after_create_a_customer_account() { said hmacKey; }
 
-after_what_to_build_in_from_the_first_day() { said '"status"'; }
+after_write_a_robust_client() { said '"status"'; }
