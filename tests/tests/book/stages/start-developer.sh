@@ -1,1 +1,1 @@
-after_the_first_half_hour() { said hello.test; }
+after_build_and_test() { said hello.test; }
