@@ -1,5 +1,4 @@
-# What a binary for others says of where it comes from: its commit, and nothing of the machine that built it, which would also
-# make every build another one.
+# Build settings for reproducible binaries: they contain the commit, but no paths of the build machine.
 #
 # Sourced from the root of the repository, not run. Exports CHANCERY_COMMIT; `without_paths` is for RUSTFLAGS.
 # shellcheck shell=bash

@@ -1,4 +1,4 @@
-"""A DNS server on loopback that knows one address, 127.0.0.1, for every name: enough to try validation."""
+"""A DNS server on loopback for validation tests: every name has the A record 127.0.0.1."""
 
 import socket
 import struct
