@@ -1,7 +1,7 @@
-"""Can a licence expression be satisfied from a list of allowed licences?
+"""Checks whether a licence expression can be satisfied from a list of allowed licences.
 
 The grammar is that of SPDX (annex D): `AND` binds tighter than `OR`, `WITH` names an exception, and
-parentheses group. Old manifests write `MIT/Apache-2.0`, which means `OR`.
+parentheses group. In old manifests, the slash in `MIT/Apache-2.0` means `OR`.
 """
 
 import re
@@ -43,7 +43,7 @@ class _Parser:
         answer = self.all()
         while self.peek() == "OR":
             self.take()
-            # Parse first: `or` would skip the right side and leave its tokens behind.
+            # Parse before combining: `or` short-circuits and would leave the tokens of the right side unread.
             right = self.all()
             answer = answer or right
         return answer

@@ -1,4 +1,4 @@
-"""The rules a dependency must satisfy. Each takes plain data and gives back the problems it found."""
+"""The rules for dependencies. Each function takes plain data and returns the problems that it found."""
 
 import json
 
@@ -50,7 +50,7 @@ def advisory_problems(packages: list[dict], advisories: list[dict]) -> list[str]
 
 
 def yanked_versions(blob: bytes) -> dict[str, bool]:
-    """Version to yanked, from one file of cargo's sparse index cache (fields parted by NUL bytes)."""
+    """Version to yanked, from one file of cargo's sparse index cache (fields separated by NUL bytes)."""
     found = {}
     for field in blob.split(b"\0"):
         if field.startswith(b"{"):
@@ -60,5 +60,5 @@ def yanked_versions(blob: bytes) -> dict[str, bool]:
 
 
 def name(package: dict) -> str:
-    """The package as people name it: name and version."""
+    """Name and version of the package, for messages."""
     return f"{package['name']} {package['version']}"

@@ -30,14 +30,14 @@ class Licences(unittest.TestCase):
         self.check(True, "Apache-2.0 WITH LLVM-exception")
         self.check(False, "MIT WITH LLVM-exception", "GPL-2.0 WITH Classpath-exception-2.0")
 
-    def test_what_is_no_expression_is_an_error(self):
+    def test_an_invalid_expression_is_an_error(self):
         for expression in ["", "MIT OR", "(MIT", "MIT)", "MIT ISC", "OR MIT", "MIT; ISC"]:
             with self.subTest(expression), self.assertRaises(licences.ExpressionError):
                 licences.satisfiable(expression, ALLOWED)
 
 
 class Versions(unittest.TestCase):
-    def test_versions_sort_as_semver_says(self):
+    def test_versions_sort_by_semver_precedence(self):
         ordered = ["0.9.10", "1.0.0-alpha.2", "1.0.0-alpha.10", "1.0.0-beta", "1.0.0", "1.0.1", "1.10.0"]
         self.assertEqual(sorted(ordered, key=versions.key), ordered)
         self.assertEqual(versions.key("1.1.8+spec-1.1.0"), versions.key("1.1.8"))
@@ -64,7 +64,7 @@ class Rules(unittest.TestCase):
         self.assertIn("none 1.0.0", found[1])
         self.assertEqual(rules.licence_problems([package("blessed", licence=None)], policy), [])
 
-    def test_a_banned_crate_is_found_in_the_graph_of_what_is_built(self):
+    def test_a_banned_crate_is_found_in_the_build_graph(self):
         tree = "chancery v0.1.0 (app)\nring v0.17.14\nserde v1.0.0 (*)\n\nring v0.17.14 (*)\n"
         self.assertEqual(len(rules.banned_problems(tree, {"ring": "one crypto library"})), 1)
         self.assertEqual(rules.banned_problems(tree, {"openssl": "one TLS stack"}), [])

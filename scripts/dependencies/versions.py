@@ -1,4 +1,4 @@
-"""Semantic versions and ranges, as far as a list of advisories needs them."""
+"""Semantic versions and ranges, as used in advisories."""
 
 import re
 
@@ -6,18 +6,18 @@ _COMPARATOR = re.compile(r"(<=|>=|<|>|=)\s*(\S+)")
 
 
 def key(version: str) -> tuple:
-    """A key by which versions sort as semver.org section 11 says; build metadata is ignored."""
+    """A sort key with the precedence of semver.org section 11, which ignores build metadata."""
     release, _, pre = version.split("+", 1)[0].partition("-")
     numbers = tuple(int(part) for part in release.split("."))
     if len(numbers) != 3:
         raise ValueError(f"{version!r} is not a full version")
-    # A release is newer than its own pre-releases; numbers sort before words.
+    # A release is newer than its pre-releases. Numeric identifiers sort before alphanumeric ones.
     parts = tuple((0, int(part), "") if part.isdigit() else (1, 0, part) for part in pre.split(".")) if pre else ()
     return numbers, not pre, parts
 
 
 def within(version: str, ranges: list[str]) -> bool:
-    """True when `version` is in any of `ranges`; the comparators of one range, parted by commas, all hold."""
+    """True when `version` is in any of `ranges`; a range matches if all its comma-separated comparators hold."""
     return any(_within(version, text) for text in ranges)
 
 

@@ -1,10 +1,10 @@
-# A private PostgreSQL that lives as long as the script that sources this.
+# A private PostgreSQL for the lifetime of the script that sources this file.
 #
 #   postgres_start    starts it and exports CHANCERY_TEST_POSTGRES
-#   postgres_stop     stops it and removes every trace; safe to call twice, or without a start
+#   postgres_stop     stops it and deletes its files; safe to call twice, or without a start
 #
-# Sourced, not run. The server listens on 127.0.0.1 and a socket only and trusts who connects there: it holds nothing
-# but test data, and SCRAM in an unoptimised build would cost more than the tests themselves.
+# Sourced, not run. The server listens only on 127.0.0.1 and a socket, with trust authentication: it contains only test
+# data, and SCRAM in an unoptimised build would take longer than the tests themselves.
 
 postgres_dir=
 postgres_pid=
@@ -36,7 +36,7 @@ postgres_start() {
         as=(setpriv --reuid "$ownership" --regid "$(id -g "$ownership")" --clear-groups)
     fi
 
-    # Not left in the caller's directory: the unprivileged user may not be allowed there.
+    # Change the directory: the unprivileged user may not have access to the caller's.
     (cd "$postgres_dir" && "${as[@]}" "$bin/initdb" --pgdata "$postgres_dir/data" --username postgres \
         --encoding UTF8 --locale C --auth trust >"$postgres_dir/initdb.log" 2>&1) || {
         cat "$postgres_dir/initdb.log" >&2
@@ -44,18 +44,18 @@ postgres_start() {
     }
     printf '%s\n' "local all all trust" "host all all 127.0.0.1/32 trust" >"$postgres_dir/data/pg_hba.conf"
 
-    # If this script is killed outright, the kernel stops the server for it (SIGINT: fast shutdown).
+    # If this script is killed with SIGKILL, the kernel sends SIGINT to the server (fast shutdown).
     local tied=("${as[@]}")
     if command -v setpriv >/dev/null; then
         if [ ${#as[@]} -eq 0 ]; then tied=(setpriv); fi
         tied+=(--pdeathsig INT)
     fi
-    # A session of its own, so that Ctrl-C reaches the tests first and the server last.
+    # A separate session, so that Ctrl-C does not stop the server before the tests.
     local apart=()
     if command -v setsid >/dev/null; then apart=(setsid); fi
 
     for attempt in 1 2 3 4 5; do
-        # Below the ephemeral range, so that no test is handed this port for its own server.
+        # Below the ephemeral range, so that no test gets this port for its own server.
         port=$((20000 + RANDOM % 12000))
         (cd "$postgres_dir" && exec "${apart[@]}" "${tied[@]}" "$bin/postgres" -D "$postgres_dir/data" -p "$port" \
             -c listen_addresses=127.0.0.1 -c unix_socket_directories="$postgres_dir/socket" \
@@ -72,12 +72,12 @@ postgres_start() {
     return 1
 }
 
-# Waits until our server answers; fails when it has ended (its port was taken, for instance).
+# Waits until our server accepts connections. Fails if it exits, for example because the port is in use.
 postgres_wait() {
     local tries
     for tries in $(seq 150); do
         if ! kill -0 "$postgres_pid" 2>/dev/null; then return 1; fi
-        # By the socket: something else may be what answers on the port.
+        # Through the socket: another process could be listening on the port.
         if "$1/pg_isready" --quiet --host "$postgres_dir/socket" --port "$2"; then return 0; fi
         sleep 0.1
     done

@@ -1,12 +1,12 @@
-# Installs what the tests need and this machine lacks. Sourced by scripts/test, after postgres.sh.
+# Installs missing tools for the tests. Sourced by scripts/test, after postgres.sh.
 #
-# Everything that is not a Debian package lands in the cache directory ($cache), which may be deleted at
-# any time. A part of it counts as ready only when its stamp names exactly what was asked for, so an
-# interrupted or outdated installation is made anew.
+# Everything that is not a Debian package goes into the cache directory ($cache), which you can delete at any
+# time. A part of it is ready only if its stamp matches the requested versions, so an interrupted or outdated
+# installation is repeated.
 
 nextest_version=0.9.143
 
-# install_programs "PROGRAM PACKAGE"…: makes every program available, by apt-get when we are root.
+# install_programs "PROGRAM PACKAGE"…: installs missing programs, with apt-get if we are root.
 install_programs() {
     local line program package missing=()
     for line in "$@"; do
@@ -15,7 +15,7 @@ install_programs() {
     done
     if [ ${#missing[@]} -eq 0 ]; then return 0; fi
     if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
-        echo "Missing on this machine; install these Debian packages, or what they are called elsewhere:" >&2
+        echo "Missing programs; install these Debian packages, or their equivalents on your system:" >&2
         echo "    ${missing[*]}" >&2
         return 1
     fi
@@ -25,11 +25,11 @@ install_programs() {
     "${quietly[@]}" install -y --no-install-recommends "${missing[@]}" >/dev/null
     for line in "$@"; do
         read -r program package <<<"$line"
-        have "$program" || { echo "$package is installed, and still there is no $program" >&2; return 1; }
+        have "$program" || { echo "$package is installed, but $program was not found" >&2; return 1; }
     done
 }
 
-# Whether a program is there. Some are not found by name: kept off the PATH, or a module.
+# Whether a program is installed. Some cannot be found by name: they are not on the PATH, or are modules.
 have() {
     case $1 in
         initdb) [ -n "$(postgres_bin)" ] ;;
@@ -39,7 +39,7 @@ have() {
     esac
 }
 
-# Sets `runner` to nextest, or to cargo's own test runner where nextest cannot be had.
+# Sets `runner` to nextest, or to cargo's own test runner if nextest cannot be installed.
 install_nextest() {
     PATH=$PATH:$cache/cargo/bin
     runner=nextest
@@ -78,13 +78,13 @@ install_node_tools() {
     export CHANCERY_TEST_NODE_MODULES=$cache/node/node_modules
 }
 
-# Cargo itself knows what is ready.
+# No stamp: cargo tracks what is up to date.
 build_rust_clients() {
     CARGO_TARGET_DIR=$cache/rust-clients cargo build --locked --quiet --manifest-path tests/clients/rust/Cargo.toml
     export CHANCERY_TEST_RUST_CLIENTS=$cache/rust-clients/debug/chancery-rust-clients
 }
 
-# ready PART WANTED: true when the part is what is wanted; otherwise clears the ground for making it.
+# ready PART VERSION: true if the part has this version; otherwise deletes it, so that it can be installed.
 ready() {
     if [ "$(cat "$cache/$1.stamp" 2>/dev/null)" = "$2" ] && [ -d "$cache/$1" ]; then return 0; fi
     rm -rf "${cache:?}/$1" "$cache/$1.stamp"
