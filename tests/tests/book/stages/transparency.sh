@@ -14,12 +14,12 @@ well_configured() {
     well_configured_as_it_is "$1"
 }
 
-after_begin() { cat "$BLOCK" >>chancery.toml; }
+after_set_up() { cat "$BLOCK" >>chancery.toml; }
 
 # The logs know no root of ours; they take what they are shown all the same.
-before_begin_2() { means "chancery doctor --config chancery.toml" "chancery doctor --config chancery.toml || true"; }
+before_set_up_2() { means "chancery doctor --config chancery.toml" "chancery doctor --config chancery.toml || true"; }
 
-after_begin_2() {
+after_set_up_2() {
     chancery doctor --config chancery.toml --json >doctor.json || true
     jq -e '[.findings[] | select(.check == "logs" and (.what | contains("takes nothing below our root")))] | length == 2' doctor.json
     chancery serve --config chancery.toml
@@ -29,4 +29,4 @@ after_begin_2() {
     certificate www.customer.test
 }
 
-after_begin_3() { [ "$(grep -c 'Signed Certificate Timestamp:' "$PLACE/said")" = 2 ]; }
+after_set_up_3() { [ "$(grep -c 'Signed Certificate Timestamp:' "$PLACE/said")" = 2 ]; }
