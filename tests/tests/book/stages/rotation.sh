@@ -4,7 +4,7 @@ stage() {
 }
 
 # An installation whose one key comes from the environment.
-before_the_key_encryption_key_3() {
+before_key_encryption_key_3() {
     mkdir elsewhere
     cd elsewhere
     printf '[server]\nbase_url = "https://ca.example.com"\n' >chancery.toml
@@ -12,7 +12,7 @@ before_the_key_encryption_key_3() {
     export CHANCERY__KEYS__KEK
     chancery init --config chancery.toml
 }
-after_the_key_encryption_key_3() {
+after_key_encryption_key_3() {
     chancery kek rotate --config chancery.toml
     cd ..
 }
