@@ -4,6 +4,6 @@ stage() {
     means /backup "$PWD/backup"
 }
 
-after_backups_an_overview() { test -s "backup/chancery-$(date +%F).db"; }
+after_backups() { test -s "backup/chancery-$(date +%F).db"; }
 
-after_try_it() { said primary; }
+after_test_a_restore() { said primary; }

@@ -33,7 +33,7 @@ after_postgresql() {
     sql "DROP DATABASE $database"
 }
 
-before_bring_back_what_others_have_kept() { unset CHANCERY__DATABASE__URL; }
-after_bring_back_what_others_have_kept() { said '1 unknown before, and answered for from now on'; }
+before_recover_certificates_and_revocations() { unset CHANCERY__DATABASE__URL; }
+after_recover_certificates_and_revocations() { said '1 unknown before, and answered for from now on'; }
 
 sql() { psql --no-psqlrc --quiet --command "$1" "$CHANCERY_TEST_POSTGRES"; }
