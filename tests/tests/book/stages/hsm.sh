@@ -6,11 +6,11 @@ stage() {
     means /etc/chancery/pin "$PWD/pin"
 }
 
-after_begin_2() { cat "$BLOCK" >>chancery.toml; }
-after_begin_3() {
+after_set_up_a_token_2() { cat "$BLOCK" >>chancery.toml; }
+after_set_up_a_token_3() {
     chancery ca list --config chancery.toml --json | jq -e 'length == 4 and all(.key_in == "token")'
 }
 
-after_with_cas_that_there_are_already() {
+after_existing_cas() {
     chancery ca list --config chancery.toml --json | jq -e 'any(.name == "Example Issuing CA E3" and .key_in == "token")'
 }
