@@ -15,29 +15,29 @@ stage() {
 issued() { chancery my certificate list --status issued --json | jq '.items | length'; }
 
 # Another client than the one that the rest of the page needs.
-before_a_resellers_secret_or_token_has_leaked() {
+before_leaked_client_secret_or_access_token() {
     chancery client create --config chancery.toml --reseller ACME2 --json >leaked.json
     means CLIENT_ID "$(jq -re .client_id leaked.json)"
     curl -sS -H "Authorization: Bearer $(token "$BASE" leaked.json)" -H 'Content-Type: application/json' \
         -d '{"customer_email": "thief@customer.test"}' "$BASE/v1/account"
 }
-after_a_resellers_secret_or_token_has_leaked() { said account.create; }
+after_leaked_client_secret_or_access_token() { said account.create; }
 
-after_the_key_of_a_subscribers_certificate_has_leaked() { test "$(issued)" = 1; }
+after_compromised_subscriber_key() { test "$(issued)" = 1; }
 
-after_many_certificates_have_to_be_revoked() {
+after_mass_revocation() {
     test "$(wc -l <serials)" = 2
     said "1 revoked, 1 revoked already, 0 unknown."
     test "$(issued)" = 0
 }
 
-before_many_certificates_have_to_be_revoked_2() {
+before_mass_revocation_2() {
     certificate three.customer.test
     certificate four.customer.test
     test "$(issued)" = 2
 }
-after_many_certificates_have_to_be_revoked_2() { test "$(issued)" = 0; }
+after_mass_revocation_2() { test "$(issued)" = 0; }
 
-after_the_key_of_an_issuing_ca() {
+after_compromised_issuing_ca_key() {
     test "$(chancery ca show --config chancery.toml "Example Issuing CA E1" --json | jq -r .state)" = revoked
 }
