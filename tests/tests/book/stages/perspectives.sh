@@ -11,10 +11,10 @@ stage() {
     means /etc/chancery/north-ca.pem "$PWD/north.pem"
 }
 
-after_begin_3() { cat "$BLOCK" >>chancery.toml; }
+after_set_up_a_perspective_3() { cat "$BLOCK" >>chancery.toml; }
 
 # What is promised of it: its look stands beside ours.
-after_begin_4() {
+after_set_up_a_perspective_4() {
     chancery doctor --config chancery.toml --json | jq -e '[.findings[] | select(.check == "perspectives")] | length == 1 and all(.level == "ok")'
     chancery serve --config chancery.toml
     reseller
