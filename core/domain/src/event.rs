@@ -13,26 +13,26 @@ documented! {
         AccountCreated = "account.created": "An account was created, with its first EAB credential.";
         AccountUpdated = "account.updated": "The e-mail address, external id or metadata of an account changed.";
         AccountSuspended = "account.suspended": "An account was suspended.";
-        AccountResumed = "account.resumed": "A suspended account was let go on.";
-        AccountTerminated = "account.terminated": "An account ended, and with it its credentials and open orders.";
-        EabCredentialCreated = "eab_credential.created": "A further EAB credential was created.";
+        AccountResumed = "account.resumed": "A suspended account was resumed.";
+        AccountTerminated = "account.terminated": "An account was terminated, with its credentials and open orders.";
+        EabCredentialCreated = "eab_credential.created": "An additional EAB credential was created.";
         EabCredentialRevoked = "eab_credential.revoked": "An EAB credential was revoked.";
         EabCredentialFirstUsed = "eab_credential.first_used": "An EAB credential bound its first ACME account.";
-        OrderCreated = "order.created": "An order was created, through this interface or through ACME.";
-        OrderReady = "order.ready": "Every name of an order is authorized: it can be finalized.";
+        OrderCreated = "order.created": "An order was created through the reseller API or ACME.";
+        OrderReady = "order.ready": "All names of an order are authorized; it can be finalized.";
         OrderValid = "order.valid": "The certificate of an order was issued.";
-        OrderInvalid = "order.invalid": "An order has failed; `data.problem` says why.";
+        OrderInvalid = "order.invalid": "An order failed; `data.problem` has the reason.";
         OrderCancelled = "order.cancelled": "An order was cancelled.";
-        AuthorizationValid = "authorization.valid": "Control of a name was shown.";
-        AuthorizationInvalid = "authorization.invalid": "Control of a name was not shown; `data.problem` says why.";
-        AuthorizationDeactivated = "authorization.deactivated": "The permission for a name was given up.";
+        AuthorizationValid = "authorization.valid": "Control of a name was validated.";
+        AuthorizationInvalid = "authorization.invalid": "Validation of a name failed; `data.problem` has the reason.";
+        AuthorizationDeactivated = "authorization.deactivated": "An authorization was deactivated.";
         CertificateIssued = "certificate.issued": "A certificate was issued.";
-        CertificateExpiring = "certificate.expiring": "A certificate ends in `data.daysLeft` days, and no newer one of its account has all of its names.";
+        CertificateExpiring = "certificate.expiring": "A certificate expires in `data.daysLeft` days, and no newer certificate of its account covers all its names.";
         CertificateRevoked = "certificate.revoked": "A certificate was revoked.";
-        PolicyRefused = "policy.refused": "The rules of a policy refused an order, an authorization or a challenge.";
-        QuotaExceeded = "quota.exceeded": "An order or an authorization was refused because a quota is used up.";
-        WebhookDisabled = "webhook.disabled": "A webhook failed for so long, or answered 410, that nothing is sent to it any more.";
-        WebhookTest = "webhook.test": "Somebody asked for a test of a webhook. Sent to that webhook alone.";
+        PolicyRefused = "policy.refused": "A policy refused an order, an authorization or a challenge.";
+        QuotaExceeded = "quota.exceeded": "A quota is used up and refused an order or an authorization.";
+        WebhookDisabled = "webhook.disabled": "A webhook was disabled because it failed for three days or responded 410.";
+        WebhookTest = "webhook.test": "A test of a webhook was requested. Sent to that webhook only.";
     }
 }
 
