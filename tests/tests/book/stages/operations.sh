@@ -3,14 +3,14 @@ stage() {
     web_server
 }
 
-after_installing() { curl -sS "https://localhost:$API_PORT/v1/version" | jq -e .; }
+after_installation() { curl -sS "https://localhost:$API_PORT/v1/version" | jq -e .; }
 
-before_resellers_and_their_credentials() {
+before_resellers_and_api_clients() {
     chancery reseller create --config chancery.toml --code OTHER --name Other
     chancery client create --config chancery.toml --reseller OTHER --json >client.json
     means CLIENT_ID "$(jq -re .client_id client.json)"
 }
-after_resellers_and_their_credentials() {
+after_resellers_and_api_clients() {
     chancery reseller resume --config chancery.toml ACME2
     chancery client create --config chancery.toml --reseller ACME2 --json >client.json
     CHANCERY_CLIENT_SECRET=$(jq -re .client_secret client.json) chancery my login --url "https://localhost:$API_PORT" \
@@ -36,7 +36,7 @@ after_several_nodes() {
     PATH=$PATH:/usr/sbin nginx -t -p "$PWD/nginx" -c "$PWD/nginx/nginx.conf"
 }
 
-before_what_relying_parties_fetch() {
+before_crls_ocsp_and_ca_certificates() {
     certificate two.customer.test
     cp two.customer.test.pem certificate.pem
     openssl x509 -in certificate.pem -noout -issuer
@@ -44,4 +44,4 @@ before_what_relying_parties_fetch() {
     cp chain.pem issuer.pem
     chancery ca show --config chancery.toml "Example Root CA 1" --pem >root.pem
 }
-after_what_relying_parties_fetch() { said 'certificate.pem: OK'; said 'certificate.pem: good'; }
+after_crls_ocsp_and_ca_certificates() { said 'certificate.pem: OK'; said 'certificate.pem: good'; }
