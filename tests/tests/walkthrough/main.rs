@@ -145,7 +145,7 @@ The customer generates a key pair and a CSR, and does not share the private key.
 problem of the CSR, one a line. With an account it also checks your policies and the CAA records of the names.";
 
 const ORDER: &str = "\
-The names are taken from the CSR. `external_id` is your own reference; `GET /v1/order?external_id=…` finds the order by it. If you
+The names are taken from the CSR. `external_id` is your own reference, for one order only; `GET /v1/order?external_id=…` finds the order by it. If you
 send an `Idempotency-Key` header, repeating the request after a lost response does not create a second order.";
 
 const CODES: &str = "\
