@@ -81,12 +81,13 @@ impl Writer {
             metrics::histogram!("chancery_store_group_commit_units").record(units.len() as f64);
             told.tell(committed.as_ref().err(), units.len());
             self.shared.trouble.note(committed.as_ref().err());
-            for member in units {
-                member.errand.settle(committed.clone());
-            }
+            // Before the callers are answered, so that their next question about peaks includes this commit.
             let took = since.elapsed();
             self.shared.peaks.note_time(took);
             metrics::histogram!("chancery_store_unit_seconds", "kind" => "write").record(took);
+            for member in units {
+                member.errand.settle(committed.clone());
+            }
         }
     }
 

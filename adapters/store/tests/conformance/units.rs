@@ -273,4 +273,9 @@ pub(crate) async fn the_largest_write_is_known_by_its_rows(db: Database) {
     };
     assert!(db.write(unit).await.is_err());
     assert_eq!(db.take_write_peaks().rows, 3);
+    // A commit is known by the time its caller is answered.
+    for number in 0..50 {
+        db.put(move |tx| tx.change_member_count(first, 1, now)).await;
+        assert!(!db.take_write_peaks().time.is_zero(), "{number}");
+    }
 }
