@@ -25,10 +25,7 @@ use crate::error::StoreError;
 /// Queues a unit for a tenant, or refuses it at once: waiting without end would only move the overload elsewhere.
 fn enqueue<T>(queue: &FairSender<T>, tenant: Tenant, unit: T) -> Result<(), StoreError> {
     queue.send(tenant, unit).map_err(|error| match error {
-        SendError::Full => {
-            metrics::counter!("chancery_http_overload_total", "reason" => "store").increment(1);
-            StoreError::QueueFull
-        }
+        SendError::Full => StoreError::QueueFull,
         SendError::Closed => StoreError::Unavailable("the store is shutting down".to_owned()),
     })
 }
