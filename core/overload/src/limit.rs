@@ -72,7 +72,7 @@ macro_rules! limits {
 limits! {
     /// Requests of a reseller and its customers, at all front ends together.
     Requests = "requests", TokenBucket, per "reseller", of "requests";
-    /// ACME requests that are not signed by a known account.
+    /// ACME requests that no active account has signed, and requests for renewal information.
     AnonymousRequestsPerAddress = "anonymous-requests-per-address", TokenBucket, per "address", of "requests";
     /// ACME accounts created from one address.
     NewAccountsPerAddress = "new-accounts-per-address", TokenBucket, per "address", of "new accounts from this address";
@@ -108,7 +108,8 @@ limits! {
     NewWorkPerReseller = "new-work-per-reseller", AdaptiveConcurrency, per "reseller", of "new orders of one reseller";
     /// Validations and issuances in flight on a node.
     WorkInFlight = "work-in-flight", AdaptiveConcurrency, per "reseller", of "validations and issuances in flight";
-    /// List pages, usage reports, policy evaluations, CSR checks and diagnoses at the same time.
+    /// List pages, usage reports, policy evaluations, CSR checks, diagnoses, orders under many policies and changes of many members at
+    /// the same time.
     ListReads = "list-reads", FairPermits, per "reseller", of "lists and evaluations at the same time";
     /// Units of work that wait for the database.
     StoreQueue = "store-queue", FairTime, per "reseller", of "units of work waiting for the database";
@@ -134,7 +135,7 @@ limits! {
     CertificateQuota = "certificate-quota", Cap, per "account and policy", of "certificates";
     /// Bytes of a request body.
     RequestBodyBytes = "request-body-bytes", Cap, per "request", of "bytes of a request body";
-    /// Open connections of a node.
+    /// Open connections of a listener.
     Connections = "connections", Cap, per "node", of "connections";
     /// Open connections of one address.
     ConnectionsPerAddress = "connections-per-address", Cap, per "address", of "connections from this address";

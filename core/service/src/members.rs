@@ -1,6 +1,5 @@
-//! Who is in a group. Up to 100 accounts are added or removed (50 moved) in one transaction, all of them or none. More are
-//! checked together first and then changed in batches, which a crash only interrupts. An account that cannot be changed any
-//! more when its batch comes is left out.
+//! Group members. At most 100 accounts are added or removed (50 moved) in one transaction, all or none. A larger change is checked as
+//! a whole and then applied in batches, which continue after a crash. A batch leaves out accounts that can no longer be changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -193,7 +192,7 @@ fn judge(tx: &mut Tx<'_>, change: &MemberChange, members: &Members) -> Result<()
     }
 }
 
-/// Holds accounts until the unit of work ends; for each of them, whether it is there and not terminated.
+/// Locks accounts in shared mode; for each of them, whether it exists and is not terminated.
 pub(crate) fn hold_accounts(
     tx: &mut Tx<'_>,
     reseller: ResellerId,
@@ -205,7 +204,7 @@ pub(crate) fn hold_accounts(
     })
 }
 
-/// For each account, whether it can be put into a group: it is in it already, or in fewer groups than it may be.
+/// For each account, whether it can be in a group: it is a member already, or is in fewer groups than the maximum.
 pub(crate) fn fit_into(tx: &mut Tx<'_>, to: GroupId, ids: &[AccountId]) -> Result<Vec<bool>, ServiceError> {
     let known = tx.ask_each(ids, |tx, id| tx.is_member(to, *id))?;
     let groups = tx.ask_each(ids, |tx, id| tx.groups_of_account_up_to(*id, MOST_GROUPS))?;

@@ -1,4 +1,5 @@
-//! What follows when an ACME account gives up what it had earned for a name (RFC 8555 section 7.5.2).
+//! The batches of a deactivated authorization (RFC 8555 section 7.5.2): its ACME account's other authorizations for the name are
+//! deactivated, and open orders that depend on them fail.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +7,12 @@ use chancery_domain::{AccountId, AcmeAccountId, Action, OrderId, ProblemKind, Va
 use chancery_store::{GivenUp, Tx};
 
 use super::task::Task;
-use super::{BATCH_ROWS, Batch, Room};
+use super::{BATCH_ROWS, Batch, RowBudget};
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::orders::{describe_with, fail_order};
 
-/// The rows of an order that fails: order, certificate and line in the audit trail.
+/// The rows of an order that fails: order, certificate and audit record.
 const ORDER_ROWS: u32 = 3;
 
 pub(super) fn batch(
@@ -22,13 +23,13 @@ pub(super) fn batch(
     acme_account: AcmeAccountId,
     given_up: &GivenUp,
 ) -> Result<Batch, ServiceError> {
-    let (now, since, mut room) = (kernel.now(), task.row.since, Room::new());
+    let (now, since, mut budget) = (kernel.now(), task.row.since, RowBudget::new());
     let found = tx.reached_by_giving_up(account, acme_account, given_up, since, now, BATCH_ROWS)?;
     let mut all = found.len() < BATCH_ROWS as usize;
     let (mut reached, mut orders) = (Vec::new(), BTreeMap::new());
     for each in found {
         let ends = each.open_order.filter(|order| !orders.contains_key(order));
-        if !room.take_whole(1 + if ends.is_some() { ORDER_ROWS } else { 0 }) {
+        if !budget.spend_whole(1 + if ends.is_some() { ORDER_ROWS } else { 0 }) {
             all = false;
             break;
         }
@@ -55,7 +56,7 @@ pub(super) fn batch(
     Ok(batch)
 }
 
-/// Why an order fails with a permission that was given up.
+/// The problem of an order that fails because one of its authorizations was deactivated.
 pub(crate) fn deactivated(name: &chancery_domain::Identifier) -> ValidationProblem {
     let detail = format!("the authorization for {name} was deactivated");
     ValidationProblem { kind: ProblemKind::Unauthorized, detail }

@@ -1,25 +1,25 @@
-//! What follows when an account ends, a customer's or one of ACME.
+//! The batches of a terminated account and of a deactivated ACME account.
 
 use chancery_domain::{AccountId, AcmeAccountId, Action, Order, OrderId, Revocation, RevocationReason, Timestamp};
 use chancery_store::{OrdersOf, Turned, Tx};
 
 use super::task::Task;
-use super::{Batch, Page, Progress, Room};
+use super::{Batch, Page, Progress, RowBudget};
 use crate::certificates::revocation_detail;
 use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::orders::{cancel_order, describe_with};
 
-/// The rows of an order that is cancelled, besides one for each name: order, certificate and line in the audit trail.
+/// The rows of a cancelled order, besides one per name: order, certificate and audit record.
 const ORDER_ROWS: u32 = 3;
-/// The rows of a revoked certificate: certificate, line in the audit trail, and at most a list and a day's count each.
+/// The rows of a revoked certificate: certificate, audit record, and at most one CRL and one count per day.
 const CERTIFICATE_ROWS: u32 = 4;
-/// The rows of a membership, credential or ACME account: itself, and a counter.
+/// The rows of a membership, credential or ACME account: the row and a counter.
 const COUNTED_ROWS: u32 = 2;
 const REASON: RevocationReason = RevocationReason::CessationOfOperation;
 
-/// What follows the termination of an account. Certificates are revoked first, in batches of their own: memberships and orders
-/// come next, and are locked before the rest.
+/// One batch of a terminated account. Certificates are revoked first, in separate batches, because a batch locks memberships and orders
+/// before any other row.
 pub(super) fn account(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
@@ -28,18 +28,18 @@ pub(super) fn account(
     revoke_certificates: bool,
     progress: &Progress,
 ) -> Result<Batch, ServiceError> {
-    let (now, mut room, mut progress) = (kernel.now(), Room::new(), progress.clone());
+    let (now, mut budget, mut progress) = (kernel.now(), RowBudget::new(), progress.clone());
     if revoke_certificates && !progress.revoked {
         if task.lock(tx)? {
-            let most = room.fits(CERTIFICATE_ROWS);
+            let most = budget.fits(CERTIFICATE_ROWS);
             progress.revoked = revoke(kernel, tx, task, account, most)? < most;
         }
         return Ok(Batch { progress, ..Batch::default() });
     }
-    let most = room.fits(COUNTED_ROWS);
+    let most = budget.fits(COUNTED_ROWS);
     let groups = tx.claim_groups_of_account(account, most)?;
-    room.take(COUNTED_ROWS * count(groups.len()));
-    let (orders, mut done) = lock_orders(tx, OrdersOf::Account(account), &mut room, now)?;
+    budget.spend(COUNTED_ROWS * count(groups.len()));
+    let (orders, mut done) = lock_orders(tx, OrdersOf::Account(account), &mut budget, now)?;
     done &= count(groups.len()) < most;
     if !task.lock(tx)? {
         return Ok(Batch { progress, ..Batch::default() });
@@ -50,27 +50,27 @@ pub(super) fn account(
         }
     }
     let cancelled = cancel(kernel, tx, task, orders, Action::AccountTerminate)?;
-    // Again, since some may have been signed when the account ended.
+    // Once more: certificates may have been signed while the account was being terminated.
     if done && revoke_certificates {
-        let most = room.fits(CERTIFICATE_ROWS);
+        let most = budget.fits(CERTIFICATE_ROWS);
         let revoked = revoke(kernel, tx, task, account, most)?;
-        room.take(CERTIFICATE_ROWS * revoked);
+        budget.spend(CERTIFICATE_ROWS * revoked);
         done = revoked < most;
     }
     done = done
-        && turn(&mut progress.acme_accounts, &mut room, |after, most| {
+        && change_next_page(&mut progress.acme_accounts, &mut budget, |after, most| {
             Ok(tx.revoke_acme_accounts(account, after, now, most)?)
         })?;
     done = done
-        && turn(&mut progress.credentials, &mut room, |after, most| {
+        && change_next_page(&mut progress.credentials, &mut budget, |after, most| {
             Ok(tx.revoke_credentials(account, after, now, most)?)
         })?;
-    let most = room.fits(1);
+    let most = budget.fits(1);
     done = done && tx.forget_failures_of(account, most)? < u64::from(most);
     Ok(Batch { done, progress, cancelled, because: "the account was terminated", ..Batch::default() })
 }
 
-/// What follows the deactivation of an ACME account.
+/// One batch of a deactivated ACME account.
 pub(super) fn acme_account(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
@@ -79,7 +79,7 @@ pub(super) fn acme_account(
     acme_account: AcmeAccountId,
 ) -> Result<Batch, ServiceError> {
     let whose = OrdersOf::AcmeAccount(account, acme_account);
-    let (orders, done) = lock_orders(tx, whose, &mut Room::new(), kernel.now())?;
+    let (orders, done) = lock_orders(tx, whose, &mut RowBudget::new(), kernel.now())?;
     if !task.lock(tx)? {
         return Ok(Batch::default());
     }
@@ -87,31 +87,31 @@ pub(super) fn acme_account(
     Ok(Batch { done, cancelled, because: "the ACME account was deactivated", ..Batch::default() })
 }
 
-/// Locks as many open orders as there is room for; and whether these are all.
+/// Locks the open orders that fit the budget; `true` if there are no others.
 fn lock_orders(
     tx: &mut Tx<'_>,
     whose: OrdersOf,
-    room: &mut Room,
+    budget: &mut RowBudget,
     now: Timestamp,
 ) -> Result<(Vec<Order>, bool), ServiceError> {
-    let most = room.fits(ORDER_ROWS + 1) + 1;
+    let most = budget.fits(ORDER_ROWS + 1) + 1;
     let found = tx.open_orders(whose, now, most)?;
     let mut all = count(found.len()) < most;
     let mut ids: Vec<OrderId> = Vec::new();
     for (id, names) in found {
-        if !room.take_whole(ORDER_ROWS + u32::try_from(names).unwrap_or(u32::MAX - ORDER_ROWS)) {
+        if !budget.spend_whole(ORDER_ROWS + u32::try_from(names).unwrap_or(u32::MAX - ORDER_ROWS)) {
             all = false;
             break;
         }
         ids.push(id);
     }
-    // In the order in which everybody locks several.
+    // Every transaction locks several orders in this sequence, which prevents deadlocks.
     ids.sort();
     let locked = tx.ask_each(&ids, |tx, id| tx.lock_order(*id))?;
     Ok((locked.into_iter().flatten().filter(|order| order.is_open(now)).collect(), all))
 }
 
-/// Cancels orders; one that is being issued fails by itself, since nothing is signed for an account that has ended.
+/// Cancels orders. An order in issuance fails by itself: the checks before signing refuse a terminated account.
 fn cancel(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
@@ -129,8 +129,8 @@ fn cancel(
     Ok(cancelled)
 }
 
-/// Revokes up to `most` certificates, each with a line of its own in the trail that says what that of any other revocation
-/// says. They are counted off in the same unit of work.
+/// Revokes at most `most` certificates, with one audit record each, as any other revocation writes it. The counts of valid
+/// certificates are updated in the same transaction.
 fn revoke(kernel: &Kernel, tx: &mut Tx<'_>, task: &Task, account: AccountId, most: u32) -> Result<u32, ServiceError> {
     let revocation = Revocation { at: kernel.now(), reason: REASON, comment: None };
     let revoked = tx.revoke_some(account, revocation.reason, revocation.at, most)?;
@@ -142,13 +142,13 @@ fn revoke(kernel: &Kernel, tx: &mut Tx<'_>, task: &Task, account: AccountId, mos
     Ok(count(revoked.len()))
 }
 
-/// Goes through the next page of a list; `true` if it was the last.
-fn turn(
+/// Changes the next page of a list; `true` if it was the last.
+fn change_next_page(
     page: &mut Page,
-    room: &mut Room,
+    budget: &mut RowBudget,
     change: impl FnOnce(Option<&str>, u32) -> Result<Turned, ServiceError>,
 ) -> Result<bool, ServiceError> {
-    let most = room.fits(COUNTED_ROWS);
+    let most = budget.fits(COUNTED_ROWS);
     let after = match page {
         Page::Done => return Ok(true),
         _ if most == 0 => return Ok(false),
@@ -156,7 +156,7 @@ fn turn(
         Page::After(id) => Some(id.as_str()),
     };
     let Turned { rows, next } = change(after, most)?;
-    room.take(COUNTED_ROWS * rows);
+    budget.spend(COUNTED_ROWS * rows);
     *page = next.map_or(Page::Done, Page::After);
     Ok(matches!(page, Page::Done))
 }

@@ -1,4 +1,4 @@
-//! Many accounts that change their groups.
+//! The batches of a change of many group members.
 
 use std::collections::BTreeSet;
 
@@ -13,26 +13,26 @@ use crate::error::ServiceError;
 use crate::kernel::Kernel;
 use crate::members::{fit_into, hold_accounts};
 
-/// Accounts that leave a group, come into one, or both.
+/// Accounts that leave a group, join one, or both.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MemberChange {
     pub(crate) action: Action,
     pub(crate) from: Option<GroupId>,
     pub(crate) to: Option<GroupId>,
-    /// Those that are left.
+    /// The accounts that are still to be changed.
     pub(crate) accounts: Vec<AccountId>,
 }
 
 impl MemberChange {
-    /// How many accounts one batch changes: a move takes two rows of each.
+    /// The number of accounts in one batch: a move changes two rows per account.
     pub(crate) fn batch_size(&self) -> usize {
         let rows = if self.from.is_some() && self.to.is_some() { 2 } else { 1 };
         BATCH_ROWS as usize / rows
     }
 
-    /// Changes these accounts, with a line in the audit trail for those of them for which something has changed. One that is not
-    /// in the group that it is to leave stays where it is. The groups are claimed, and the accounts held. Gives how many accounts
-    /// have left a group or, if none is to be left, how many are in the other one.
+    /// Changes these accounts and writes one audit record with those that have changed. An account that is not in the group to leave is
+    /// skipped. The caller has locked the groups, and the accounts in shared mode. Returns the number of accounts that left `from` or,
+    /// without `from`, that are in `to`.
     pub(crate) fn apply(
         &self,
         kernel: &Kernel,
@@ -74,8 +74,8 @@ impl MemberChange {
     }
 }
 
-/// The accounts were found and judged before. One that was terminated since, is not in the group any more, or is in too many
-/// groups by now, is left out.
+/// The request has checked all accounts. An account is left out if it was terminated since, left the group, or is in too many groups
+/// now.
 pub(super) fn batch(
     kernel: &Kernel,
     tx: &mut Tx<'_>,
@@ -86,7 +86,7 @@ pub(super) fn batch(
     if !task.lock(tx)? {
         return Ok(Batch::default());
     }
-    // Of a group that was deleted meanwhile, no memberships are kept.
+    // A deleted group has no memberships.
     if groups.len() < change.from.into_iter().chain(change.to).collect::<BTreeSet<_>>().len() {
         return Ok(Batch { done: true, left_out: change.accounts.len(), ..Batch::default() });
     }
@@ -108,7 +108,7 @@ fn only(accounts: &[AccountId], keep: Vec<bool>) -> Vec<AccountId> {
     accounts.iter().zip(keep).filter(|(_, keep)| *keep).map(|(account, _)| *account).collect()
 }
 
-/// The groups that are there, in the order of their ids, so that two changes cannot wait for each other.
+/// Locks the groups that exist, in the order of their ids, which prevents deadlocks.
 fn claim_groups(tx: &mut Tx<'_>, by: &Caller, change: &MemberChange) -> Result<Vec<Group>, ServiceError> {
     let mut claimed = Vec::new();
     for group in change.from.into_iter().chain(change.to).collect::<BTreeSet<_>>() {

@@ -1,12 +1,11 @@
 //! Cascades: changes whose consequences reach more rows than one transaction may.
 //!
-//! The change itself is one transaction, and holds from then on. Whatever asks about a row that it concerns sees the row as
-//! changed, before any batch has reached it: a terminated account gets nothing, a deleted group has no policies, and an
-//! authorization that was given up reads as deactivated. The same transaction adds a job, and batches do the rest: the first
-//! ones while the caller waits, the others by a worker. A crash between two batches loses nothing, since the lease of the job
-//! ends and a node goes on.
+//! The change itself is one transaction and takes effect with its commit. Reads treat the dependent rows as changed before a batch
+//! reaches them: a terminated account receives no certificate, a deleted group has no policies, and a deactivated authorization
+//! reads as deactivated. The same transaction adds a job, and batches change the dependent rows. The request applies the first
+//! batches, a worker the others. If a process crashes between two batches, the lease of its job expires and another node continues.
 //!
-//! A batch locks groups, then orders, then the job, and changes [`BATCH_ROWS`] rows at most, or one order with its names.
+//! A batch locks groups, then orders, then the job. It changes at most [`BATCH_ROWS`] rows, or one order with its names.
 
 mod deactivation;
 mod ending;
@@ -31,17 +30,19 @@ use crate::kernel::Kernel;
 use crate::telling;
 use crate::to_the_end::to_the_end;
 
-/// The rows that one batch changes at most.
+/// The maximum number of rows that one batch changes.
 pub(crate) const BATCH_ROWS: u32 = 100;
-/// Batches that are done while the caller waits; a worker does the rest.
+/// Batches that the request applies before its response; a worker applies the others.
 const AWAITED: u32 = 20;
 
-/// A change, and what follows from it.
+/// A change with dependent rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cascade {
-    /// An ACME account gave up what it had earned for a name: those permissions are deactivated, and open orders fail.
+    /// An ACME account deactivated an authorization: its other authorizations for the name are deactivated, and open orders that
+    /// depend on them fail.
     GiveUp { account: AccountId, acme_account: AcmeAccountId, given_up: GivenUp },
-    /// An account was terminated: it leaves its groups, open orders are cancelled, credentials and ACME accounts revoked.
+    /// An account was terminated: certificates are revoked if requested, memberships deleted, open orders cancelled, credentials and
+    /// ACME accounts revoked.
     TerminateAccount { account: AccountId, revoke_certificates: bool },
     /// An ACME account was deactivated: open orders are cancelled.
     DeactivateAcmeAccount { account: AccountId, acme_account: AcmeAccountId },
@@ -49,26 +50,26 @@ pub(crate) enum Cascade {
     DeleteGroup(GroupId),
     /// A policy was deleted: assignments are deleted.
     DeletePolicy(PolicyId),
-    /// Many accounts are put into a group, taken out of one, or moved.
+    /// Many accounts are added to a group, removed from one, or moved.
     ChangeMembers(MemberChange),
 }
 
-/// What one batch has done.
+/// The outcome of one batch.
 #[derive(Default)]
 struct Batch {
-    /// Nothing is left, and the job is gone.
+    /// All dependent rows are changed, and the job is deleted.
     done: bool,
-    /// Where the next batch goes on.
+    /// Where the next batch continues.
     progress: Progress,
-    /// Accounts of a member change that could not be changed any more.
+    /// Accounts of a member change that could no longer be changed.
     left_out: usize,
     cancelled: Vec<Order>,
     failed: Vec<(OrderId, ValidationProblem)>,
     because: &'static str,
 }
 
-/// How far a cascade has come in lists that it goes through page by page. It is kept in memory: after a crash, they are gone
-/// through again.
+/// The position of a cascade in the lists that it changes page by page. It is in memory only: after a crash, the lists are scanned
+/// again.
 #[derive(Clone, Default)]
 struct Progress {
     /// Whether the certificates of a terminated account are revoked.
@@ -85,35 +86,35 @@ enum Page {
     Done,
 }
 
-/// The rows that a batch may still change.
-struct Room(u32);
+/// The number of rows that a batch may still change.
+struct RowBudget(u32);
 
-impl Room {
+impl RowBudget {
     fn new() -> Self {
         Self(BATCH_ROWS)
     }
 
-    /// How many things fit that take so many rows each.
+    /// How many items fit if each takes this many rows.
     fn fits(&self, rows: u32) -> u32 {
         self.0 / rows
     }
 
-    fn take(&mut self, rows: u32) {
+    fn spend(&mut self, rows: u32) {
         self.0 = self.0.saturating_sub(rows);
     }
 
-    /// Takes the rows of a thing if it fits, or if it is the first and would never fit.
-    fn take_whole(&mut self, rows: u32) -> bool {
+    /// Spends the rows of an item if they fit, or if it is the first item and larger than any budget.
+    fn spend_whole(&mut self, rows: u32) -> bool {
         let fits = rows <= self.0 || self.0 == BATCH_ROWS;
         if fits {
-            self.take(rows);
+            self.spend(rows);
         }
         fits
     }
 }
 
 impl Kernel {
-    /// Adds the job of a cascade to the unit of work that makes the change, and gives its subject.
+    /// Adds the job of a cascade to the transaction of the change, and returns its subject.
     pub(crate) fn enqueue_cascade(
         &self,
         tx: &mut Tx<'_>,
@@ -150,7 +151,7 @@ impl Cascades {
         }
     }
 
-    /// Leaves the rest of a cascade to a worker of this process.
+    /// Hands the remaining batches to a worker of this process.
     fn hand_over(&self, subject: String, reseller: ResellerId) {
         self.kernel.start(Job { kind: JobKind::Cascade, subject, attempts: 1, reseller: Some(reseller) });
     }
@@ -162,7 +163,7 @@ pub struct CascadeRun {
     subject: String,
     reseller: Option<ResellerId>,
     progress: Progress,
-    /// Accounts of a member change that could not be changed any more.
+    /// Accounts of a member change that could no longer be changed.
     left_out: usize,
 }
 
@@ -221,7 +222,7 @@ fn apply(kernel: &Kernel, tx: &mut Tx<'_>, task: &Task, progress: &Progress) -> 
     }
 }
 
-/// Deletes some rows, until there are no more.
+/// Deletes one batch of rows; done if fewer were left.
 fn delete(
     tx: &mut Tx<'_>,
     task: &Task,
@@ -231,11 +232,11 @@ fn delete(
     Ok(Batch { done, ..Batch::default() })
 }
 
-/// Begins cascades whose jobs are durable. Most are finished by the time this returns; a worker finishes the others.
+/// Applies the first batches of cascades whose jobs are durable. A worker applies the others.
 pub(crate) async fn begin(kernel: &Arc<Kernel>, reseller: ResellerId, subjects: Vec<String>) {
     fault::reached(Step::Cascading);
     let cascades = Cascades::new(kernel.clone());
-    // A client that hangs up leaves no batch undone until the lease ends.
+    // Detached: if the client disconnects, the batches still run now and not after the lease has expired.
     let begun = to_the_end(async move {
         for subject in subjects {
             match cascades.run(&subject, Some(reseller)).apply_batches(AWAITED).await {
@@ -252,8 +253,8 @@ pub(crate) async fn begin(kernel: &Arc<Kernel>, reseller: ResellerId, subjects: 
     }
 }
 
-/// Applies all of a cascade whose job is durable before the caller gets an answer. If it fails, a worker applies the rest. Gives
-/// how many accounts were left out.
+/// Applies all batches of a cascade whose job is durable, before the response. If one fails, a worker applies the others. Returns how
+/// many accounts were left out.
 pub(crate) async fn finish(kernel: &Arc<Kernel>, reseller: ResellerId, subject: String) -> Result<usize, ServiceError> {
     fault::reached(Step::Cascading);
     let cascades = Cascades::new(kernel.clone());

@@ -1,4 +1,4 @@
-//! A cascade as its job keeps it: what is left to do, and who made the change, for the audit trail.
+//! A cascade as its job stores it: the remaining change, and the caller for the audit log.
 
 use chancery_domain::{Action, DnsName, Entropy, Identifier, ResellerId, ScopeSet};
 use chancery_store::{CascadeRow, GivenUp, Tx};
@@ -8,7 +8,7 @@ use super::{Cascade, MemberChange};
 use crate::caller::{Actor, Caller, Origin};
 use crate::error::ServiceError;
 
-/// A cascade that is under way.
+/// A cascade in progress.
 pub(super) struct Task {
     pub(super) subject: String,
     pub(super) row: CascadeRow,
@@ -17,7 +17,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// The task as it is now; none if nothing is left of it.
+    /// The stored task; none if the cascade has finished.
     pub(super) fn read(tx: &mut Tx<'_>, subject: &str) -> Result<Option<Self>, ServiceError> {
         let Some(row) = tx.cascade(subject)? else { return Ok(None) };
         let unreadable = || ServiceError::internal(format!("the cascade {subject} cannot be read: {}", row.detail));
@@ -27,19 +27,19 @@ impl Task {
         Ok(Some(Self { subject: subject.to_owned(), row, cascade, by }))
     }
 
-    /// Locks the job. `false` if it has changed since it was read: then this batch does nothing.
+    /// Locks the job; `false` if it has changed since it was read, and the batch must change nothing.
     pub(super) fn lock(&self, tx: &mut Tx<'_>) -> Result<bool, ServiceError> {
         Ok(tx.lock_cascade(&self.subject, &self.row)?)
     }
 }
 
-/// Whose job it is, as its row says.
+/// The reseller of a job, as its row stores it.
 pub(crate) fn reseller(row: &CascadeRow) -> Option<ResellerId> {
     let detail: Value = serde_json::from_str(&row.detail).ok()?;
     detail["by"]["reseller"].as_str()?.parse().ok()
 }
 
-/// What the job of a cascade is found by. One subject has one cascade; only member changes may come side by side.
+/// The subject that identifies the job of a cascade. A subject has one cascade; member changes have unique subjects.
 pub(super) fn subject(cascade: &Cascade, entropy: &dyn Entropy) -> String {
     match cascade {
         Cascade::GiveUp { acme_account, given_up, .. } => given_up.subject(*acme_account),
@@ -123,7 +123,7 @@ fn read(detail: &Value) -> Option<Cascade> {
     })
 }
 
-/// The caller who made the change, who may do nothing more by that.
+/// The caller of the change, without scopes: it is for audit records only.
 fn read_caller(tx: &mut Tx<'_>, by: &Value) -> Result<Option<Caller>, ServiceError> {
     let text = |member: &str| by[member].as_str().map(str::to_owned);
     let id = text("reseller").and_then(|id| id.parse().ok());
